@@ -1,0 +1,3 @@
+"""simulacrum."""
+
+__version__ = "0.1.0"
