@@ -39,7 +39,11 @@ REWARD_COST = np.float32(0.1)
 MAX_STEPS = 80
 MOVES = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)])
 
-EPISODES = 400_000
+# a chain state's columns packed into one integer: x and y below 2**3, the next two below 2**7, 32 bits of energy
+KEY_LOW = np.array([0, 0, 0, 0, np.iinfo(np.int32).min])
+KEY_PLACES = np.array([1 << 49, 1 << 46, 1 << 39, 1 << 32, 1])
+
+EPISODES = 2_000_000
 SEED = 20_240_601
 CHUNK = 100_000
 
@@ -99,9 +103,11 @@ class Mass:
     weights: Floats  # columns: probability, its first and its second moment of the return so far
 
     def merged(self) -> "Mass":
-        keys, inverse = np.unique(self.keys, axis=0, return_inverse=True)
-        weights = np.stack([np.bincount(inverse.ravel(), column, len(keys)) for column in self.weights.T], axis=-1)
-        return Mass(keys, weights)
+        """One row a state, rows of equal keys added up; sorting packed keys is far faster than sorting rows."""
+        columns = self.keys - KEY_LOW
+        _, rows, inverse = np.unique(columns @ KEY_PLACES, return_index=True, return_inverse=True)
+        sums = [np.bincount(inverse, column, len(rows)) for column in self.weights.T]
+        return Mass(self.keys[rows], np.stack(sums, axis=-1).astype(np.float64))
 
     def joined(self, other: "Mass") -> "Mass":
         return Mass(np.concatenate([self.keys, other.keys]), np.concatenate([self.weights, other.weights]))
@@ -141,9 +147,7 @@ def collected(mass: Mass, new_cell: NDArray[np.bool_]) -> Mass:
     return Mass(np.concatenate([p.keys for p in parts]), np.concatenate([p.weights for p in parts])).merged()
 
 
-def after_gain(
-    mass: Mass, new_cell: NDArray[np.bool_], berries: int, gained: np.float32, probability: Floats
-) -> Mass:
+def after_gain(mass: Mass, new_cell: NDArray[np.bool_], berries: int, gained: np.float32, probability: Floats) -> Mass:
     keys = mass.keys.copy()
     keys[:, 2] += new_cell
     keys[:, 3] -= berries

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 
 from ..errors import DrawError, DrawTypeError
 
@@ -25,7 +24,8 @@ class Phase:
 
     def __init__(self, name: str, slots: Iterable[int]) -> None:
         self.name = name
-        self.counters: Mapping[int, int] = {int(slot): int(slot) << INDEX_BITS for slot in slots}
+        numbers = [integer(slot, "slot") for slot in slots]
+        self.counters: Mapping[int, int] = {slot: slot << INDEX_BITS for slot in numbers}
         for slot in self.counters:
             if not 0 <= slot <= MAX_SLOT:
                 raise DrawError(f"slot: expected 0..{MAX_SLOT}, got {slot}")
@@ -48,15 +48,15 @@ class Phase:
         return f"slots {slots}" if len(slots) <= 16 else f"slots {slots[0]}..{slots[-1]}"
 
 
-ANY_PHASE = Phase("any", range(MAX_SLOT + 1))
-
-
 def integer(value: object, name: str) -> int:
     """``value`` as an int; floats, strings and the like raise :class:`DrawTypeError`."""
     try:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise DrawTypeError(f"{name}: expected an integer, got {value!r}") from None
+
+
+ANY_PHASE = Phase("any", range(MAX_SLOT + 1))
 
 
 def step_counter(t: object) -> int:
@@ -95,7 +95,6 @@ def permutation_length(n: object) -> int:
     return number
 
 
-@lru_cache(maxsize=1024)
 def bernoulli_threshold(p: float) -> int:
     """``floor(p * 2**32)``: a word below it is a success."""
     if isinstance(p, bool) or not isinstance(p, (int, float)):
@@ -107,24 +106,21 @@ def bernoulli_threshold(p: float) -> int:
     return math.floor(p * 2.0**32)
 
 
-def categorical_thresholds(weights: Iterable[float]) -> tuple[int, ...]:
-    """``floor(cumsum(w) / sum(w) * 2**32)``, summed left to right in float64, the last one 2**32."""
-    if not isinstance(weights, Iterable):
-        raise DrawTypeError(f"weights: expected a sequence of floats, got {weights!r}")
-    return _thresholds(tuple(weights))
-
-
-@lru_cache(maxsize=1024)
-def _thresholds(weights: tuple[float, ...]) -> tuple[int, ...]:
+def float_weights(weights: Iterable[float]) -> tuple[float, ...]:
+    """``weights`` as a tuple of floats."""
     try:
-        values = [float(weight) for weight in weights]
-    except (TypeError, ValueError):
-        raise DrawTypeError(f"weights: expected floats, got {weights!r}") from None
+        return tuple([float(weight) for weight in weights])
+    except (TypeError, ValueError, OverflowError):
+        raise DrawTypeError(f"weights: expected a sequence of floats, got {weights!r}") from None
+
+
+def categorical_thresholds(weights: tuple[float, ...]) -> tuple[int, ...]:
+    """``floor(cumsum(w) / sum(w) * 2**32)``, summed left to right in float64, the last one 2**32."""
     sums, total = [], 0.0
-    for value in values:
-        total += value
+    for weight in weights:
+        total += weight
         sums.append(total)
-    if not all(0.0 <= value < math.inf for value in values) or not 0.0 < total < math.inf:
+    if not all(0.0 <= weight < math.inf for weight in weights) or not 0.0 < total < math.inf:
         raise DrawError(f"weights: expected finite weights >= 0 with a positive sum, got {weights!r}")
     return tuple(math.floor(part / total * 2.0**32) for part in sums)
 
@@ -139,6 +135,7 @@ def float_dtype(dtype: object) -> str:
 
 def bit_width(width: object) -> int:
     """32 or 64."""
-    if width not in (32, 64):
-        raise DrawError(f"width: expected 32 or 64, got {width!r}")
-    return integer(width, "width")
+    number = integer(width, "width")
+    if number not in (32, 64):
+        raise DrawError(f"width: expected 32 or 64, got {number}")
+    return number

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,15 @@ from .arguments import (
     bit_width,
     categorical_thresholds,
     float_dtype,
+    float_weights,
     items,
     permutation_length,
     randint_bound,
     step_counter,
 )
 from .threefry import Key, episode_key, threefry2x32
+
+_thresholds = lru_cache(maxsize=1024)(categorical_thresholds)  # here alone: torch.compile warns of a cached function
 
 
 class Draw:
@@ -78,7 +82,7 @@ class Draw:
 
     def categorical(self, slot: int, weights: Iterable[float], *, index: int = 0, shape: Shape = None) -> Any:
         """i with probability weights[i] / sum(weights), the weights static: an int, or an array of int32."""
-        thresholds = categorical_thresholds(weights)
+        thresholds = _thresholds(float_weights(weights))
         return self._elements(slot, index, shape, np.int32, lambda x0, x1: bisect_right(thresholds, x0))
 
     def permutation(self, slot: int, n: int, *, index: int = 0) -> np.ndarray:

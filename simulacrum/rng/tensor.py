@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from .. import native
-from ..errors import BuildError, SeedError
+from ..errors import BuildError, DrawError, DrawTypeError, SeedError
 from .arguments import (
     ANY_PHASE,
     Phase,
@@ -27,6 +27,7 @@ from .arguments import (
     bit_width,
     categorical_thresholds,
     float_dtype,
+    float_weights,
     items,
     permutation_length,
     randint_bound,
@@ -77,6 +78,7 @@ def _native_module() -> ModuleType | None:
 
 
 def _threefry_cpu(k0: Tensor, k1: Tensor, c0: Tensor, c1: int, count: int) -> tuple[Tensor, Tensor]:
+    _check_rows(k0, k1, c0)  # the native form reads memory by these, so it must not trust the caller
     module = _native_module()
     if module is None:
         return threefry_lanes(k0, k1, c0, c1, count)
@@ -86,6 +88,14 @@ def _threefry_cpu(k0: Tensor, k1: Tensor, c0: Tensor, c1: int, count: int) -> tu
     x1 = torch.empty((rows, count), dtype=torch.int32)
     module.threefry(k0.data_ptr(), k1.data_ptr(), c0.data_ptr(), c1, rows, count, x0.data_ptr(), x1.data_ptr())
     return x0, x1
+
+
+def _check_rows(k0: Tensor, k1: Tensor, c0: Tensor) -> None:
+    """Raise :class:`DrawTypeError` unless the keys are int32 [N] and the counters int64 [N], of one N."""
+    dtypes = k0.dtype == k1.dtype == torch.int32 and c0.dtype == torch.int64
+    if not (dtypes and k0.dim() == 1 and k0.shape == k1.shape == c0.shape):
+        got = ", ".join(f"{str(x.dtype).removeprefix('torch.')} {list(x.shape)}" for x in (k0, k1, c0))
+        raise DrawTypeError(f"draw: expected two keys int32 [N] and counters int64 [N], got {got}")
 
 
 def _threefry_shape(k0: Tensor, k1: Tensor, c0: Tensor, c1: int, count: int) -> tuple[Tensor, Tensor]:
@@ -108,6 +118,7 @@ def threefry2x32(k0: Tensor, k1: Tensor, c0: Tensor, c1: int, count: int = 1) ->
 
 def seed_keys(seeds: Tensor) -> tuple[Tensor, Tensor]:
     """The keys (int32 [N], int32 [N]) of seeds: int64 [N], the bits of the u64."""
+    check_int64(seeds, "seed")
     return (seeds >> 32).to(torch.int32), _low_word(seeds)
 
 
@@ -130,6 +141,7 @@ def episode_keys(seeds: Tensor, episodes: Tensor) -> tuple[Tensor, Tensor]:
 def instance_seeds(seed: int, instances: Tensor) -> Tensor:
     """What ``set_seed(seed)`` gives to instances (int64 [N]): int64 [N], the bits of the u64."""
     high, low = seed_key(seed)
+    check_words(instances, "instance")
     k0 = torch.full(instances.shape, _signed(high), dtype=torch.int32, device=instances.device)
     k1 = torch.full(instances.shape, _signed(low), dtype=torch.int32, device=instances.device)
     x0, x1 = threefry2x32(k0, k1, instances, INSTANCE_COUNTER)
@@ -142,11 +154,19 @@ def seed_bits(seed: int) -> int:
     return seed - (1 << 64) if seed >> 63 else seed
 
 
-def check_words(values: Tensor, name: str) -> None:
-    """Raise :class:`SeedError` unless every element of an int64 tensor is in 0..2**32-1."""
+def check_int64(values: Tensor, name: str) -> None:
+    """Raise :class:`DrawTypeError` unless ``values`` is an int64 tensor [N]."""
+    if not isinstance(values, Tensor) or values.dtype != torch.int64 or values.dim() != 1:
+        got = f"{values.dtype} {list(values.shape)}" if isinstance(values, Tensor) else repr(values)
+        raise DrawTypeError(f"{name}: expected an int64 tensor [N], got {got}")
+
+
+def check_words(values: Tensor, name: str, error: type[SeedError | DrawError] = SeedError) -> None:
+    """Raise ``error`` unless every element of an int64 tensor [N] is in 0..2**32-1."""
+    check_int64(values, name)
     if bool(((values < 0) | (values > WORD)).any()):
         row = int(((values < 0) | (values > WORD)).nonzero()[0, 0])
-        raise SeedError(f"{name}: expected 0..2**32-1, got {int(values[row])} in row {row}")
+        raise error(f"{name}: expected 0..2**32-1, got {int(values[row])} in row {row}")
 
 
 class Draw:
@@ -165,7 +185,7 @@ class Draw:
     def at(cls, seeds: Tensor, episodes: Tensor, t: Tensor, phase: Phase = ANY_PHASE) -> Draw:
         """The draws at steps ``t`` of episodes of seeds: three int64 [N], the seeds as the bits of the u64."""
         check_words(episodes, "episode")
-        check_words(t, "t")
+        check_words(t, "t", DrawError)
         return cls(*episode_keys(seeds, episodes), t, phase)
 
     def bits(self, slot: int, width: int = 32, *, index: int = 0, shape: Shape = None) -> Tensor:
@@ -195,7 +215,7 @@ class Draw:
 
     def categorical(self, slot: int, weights: Iterable[float], *, index: int = 0, shape: Shape = None) -> Tensor:
         """i with probability weights[i] / sum(weights), the weights static: int32 [N, *shape]."""
-        thresholds = categorical_thresholds(weights)
+        thresholds = categorical_thresholds(float_weights(weights))
         x0, _ = self._words(slot, index, shape)
         limits = torch.tensor(thresholds, dtype=torch.int64, device=x0.device)
         return (x0.unsqueeze(-1) >= limits).sum(-1, dtype=torch.int32)

@@ -1,0 +1,155 @@
+"""The pure part of the fast side: carries of tensors in, carries of tensors out. What compiled graphs hold.
+
+A *carry* is all that N instances are: the state's fields, the clock, and the episode keys derived from it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..errors import OutputError
+from ..rng.tensor import Draw, episode_keys
+
+Fields = dict[Any, Tensor]
+
+
+class Carry(NamedTuple):
+    """N instances. Clock and seeds int64 [N] (seeds: the bits of the u64), keys int32 [N], fields [N, ...]."""
+
+    fields: Fields
+    seed: Tensor
+    episode: Tensor
+    t: Tensor
+    k0: Tensor
+    k1: Tensor
+
+
+class Outcome(NamedTuple):
+    """What a step shows: observation [N, ...] by key, reward [N], flags bool [N]."""
+
+    observation: Fields
+    reward: Tensor
+    terminated: Tensor
+    truncated: Tensor
+    done: Tensor
+
+
+class Core:
+    """An implementation's three functions as functions of carries.
+
+    ``env`` gives ``environment``, ``initial``, ``transition``, ``observation``, ``_state_class``, ``_field_names``,
+    ``t_dtype``, and the expected forms of outputs.
+    """
+
+    def __init__(self, env: Any) -> None:
+        self.env = env
+        self.cap = env.environment.max_episode_steps
+
+    def state(self, fields: Fields, t: Tensor) -> Any:
+        """The implementation's ``State`` of a carry."""
+        state = self.env._state_class(**fields)
+        state.t = t.to(self.env.t_dtype)
+        return state
+
+    def fields(self, state: Any, rows: int) -> Fields:
+        """The fields of a ``State``, their forms checked."""
+        fields = {name: getattr(state, name) for name in self.env._field_names}
+        for name, (dtype, shape) in self.env._field_forms.items():
+            expect(f"state field {name}", fields[name], dtype, (rows, *shape))
+        return fields
+
+    def begin(self, seed: Tensor, episode: Tensor) -> tuple[Carry, Fields]:
+        """The first states of episodes of seeds (int64 [N]), and their observations."""
+        k0, k1 = episode_keys(seed, episode)
+        t = torch.zeros_like(seed)
+        state = self.env.initial(Draw(k0, k1, t, self.env.environment.reset_phase))
+        carry = Carry(self.fields(state, seed.shape[0]), seed, episode, t, k0, k1)
+        return carry, self.observation(carry)
+
+    def observation(self, carry: Carry) -> Fields:
+        """What is seen of a carry by key, the forms checked; never an alias of the carry."""
+        seen = self.seen(carry)
+        forms = self.env._observation_forms
+        if seen.keys() != forms.keys():
+            raise OutputError(f"observation: expected the keys {list(forms)}, got {list(seen)}")
+        for key, (dtype, shape) in forms.items():
+            expect(f"observation {key}", seen[key], dtype, (carry.t.shape[0], *shape))
+        return {key: seen[key].clone() if key in self.env._aliased else seen[key] for key in forms}
+
+    def seen(self, carry: Carry) -> Fields:
+        """The observation by key, with ``action_mask`` and ``("info", name)`` where the implementation gives them."""
+        state = self.state(carry.fields, carry.t)
+        seen = self.env.observation(state)
+        values: dict[Any, Tensor] = dict(seen) if isinstance(seen, dict) else {"observation": seen}
+        mask = self.env.action_mask(state)
+        if mask is not None:
+            values["action_mask"] = mask
+        for name, value in self.env.info(state).items():
+            values["info", name] = value
+        return values
+
+    def advance(self, carry: Carry, action: Tensor) -> tuple[Carry, Outcome]:
+        """One step of every row: the next carry, and what is seen of it (the terminal observation where one ends)."""
+        env, rows = self.env, carry.t.shape[0]
+        draw = Draw(carry.k0, carry.k1, carry.t, env.environment.step_phase)
+        state, reward, terminated = env.transition(self.state(carry.fields, carry.t), action, draw)
+        expect("reward", reward, env._reward_dtype, (rows,))
+        expect("terminated", terminated, torch.bool, (rows,))
+        t = carry.t + 1
+        truncated = torch.zeros_like(terminated) if self.cap is None else t >= self.cap
+        after = Carry(self.fields(state, rows), carry.seed, carry.episode, t, carry.k0, carry.k1)
+        reward = reward.clone() if "reward" in env._aliased else reward
+        terminated = terminated.clone() if "terminated" in env._aliased else terminated
+        return after, Outcome(self.observation(after), reward, terminated, truncated, terminated | truncated)
+
+    def advance_masked(self, carry: Carry, action: Tensor) -> tuple[Carry, Outcome, Fields]:
+        """A step, and without a branch the next episode of the rows that ended: (carry, outcome, observations)."""
+        after, outcome = self.advance(carry, action)
+        next_carry, seen = self.renew_masked(after, outcome.observation, outcome.done)
+        return next_carry, outcome, seen
+
+    def renew_masked(self, carry: Carry, seen: Fields, mask: Tensor) -> tuple[Carry, Fields]:
+        """The next episode of the rows of a mask (bool [N]), computed for all rows."""
+        begun, first = self.begin(carry.seed, carry.episode + 1)
+        return select(mask, begun, carry), select_fields(mask, first, seen)
+
+    def renew_rows(self, carry: Carry, seen: Fields, rows: Tensor) -> tuple[Carry, Fields]:
+        """The next episode of some rows (int64 [K]; one may stand more than once), computed for those rows."""
+        begun, first = self.begin(carry.seed[rows], carry.episode[rows] + 1)
+        return place(rows, begun, carry), place_fields(rows, first, seen)
+
+
+def expect(what: str, value: Any, dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    """Raise :class:`OutputError` unless ``value`` is a tensor of this dtype and shape."""
+    if not isinstance(value, Tensor) or value.dtype != dtype or value.shape != shape:
+        got = f"{value.dtype} {list(value.shape)}" if isinstance(value, Tensor) else repr(value)
+        raise OutputError(f"{what}: expected {dtype} {list(shape)}, got {got}")
+
+
+def select_fields(mask: Tensor, new: Fields, old: Fields) -> Fields:
+    """``new`` where the mask (bool [N]) is true, else ``old``, field by field."""
+    return {name: torch.where(_aligned(mask, old[name]), new[name], old[name]) for name in old}
+
+
+def select(mask: Tensor, new: Carry, old: Carry) -> Carry:
+    """``new`` where the mask is true, else ``old``."""
+    rest = (torch.where(mask, one, other) for one, other in zip(new[1:], old[1:], strict=True))
+    return Carry(select_fields(mask, new.fields, old.fields), *rest)
+
+
+def place_fields(rows: Tensor, new: Fields, old: Fields) -> Fields:
+    """``old`` with its ``rows`` (int64 [K]) replaced by ``new`` ([K, ...]), in new memory."""
+    return {name: value.index_copy(0, rows, new[name]) for name, value in old.items()}
+
+
+def place(rows: Tensor, new: Carry, old: Carry) -> Carry:
+    """``old`` with its ``rows`` replaced by ``new``, in new memory."""
+    rest = (one.index_copy(0, rows, other) for one, other in zip(old[1:], new[1:], strict=True))
+    return Carry(place_fields(rows, new.fields, old.fields), *rest)
+
+
+def _aligned(mask: Tensor, value: Tensor) -> Tensor:
+    return mask.reshape(mask.shape[0], *(1,) * (value.ndim - 1))

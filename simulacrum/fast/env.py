@@ -1,0 +1,429 @@
+"""``FastEnv``: the batched side, a TorchRL ``EnvBase``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+import torch
+from tensordict import TensorDict, TensorDictBase
+from torch import Tensor
+from torchrl.data import Binary, Composite, Unbounded
+from torchrl.envs import EnvBase
+from torchrl.envs.common import _EnvPostInit
+
+from ..errors import SeedError, SpecError, StateError
+from ..rng.tensor import Draw, check_words, episode_keys, instance_seeds
+from ..spec.environment import Environment, check_environment
+from ..spec.package import pickle_by_loader
+from ..spec.state import CLOCK, field_names, state_class
+from .actions import ActionChecker
+from .core import Carry, Core, Fields, Outcome, expect, select, select_fields
+from .probe import probe
+from .specs import done_spec, free_spec, leaf_spec, observation_keys, torch_dtype
+
+StateT = TypeVar("StateT")
+RESETS = ("rows", "masked")
+DROPPED_ON_PICKLING = ("_advance", "_advance_masked", "_renew_rows", "_renew_masked", "_collector", "_constants", "_core")
+
+
+class _FastMeta(_EnvPostInit):
+    """Lets the classes of a package that the loader made pickle by (path, digest, module, name)."""
+
+
+pickle_by_loader(_FastMeta)
+
+
+class FastEnv(EnvBase, Generic[StateT], metaclass=_FastMeta):
+    """N instances that advance together: a :func:`~simulacrum.tensor_state` ``State`` and three pure functions.
+
+    A subclass sets ``environment`` and writes :meth:`initial`, :meth:`transition` and :meth:`observation` over tensors
+    ``[N, ...]``, without a Python branch on data; it may write :meth:`action_mask` and :meth:`info`. This base keeps
+    the clock (seed, episode, ``t``), applies the step cap as ``truncated``, and turns them into TorchRL's API.
+
+    Args:
+        batch_size: any; instances are counted row-major. N is its product.
+        seed: None (from the operating system), an int (as :meth:`set_seed`), or int64 [N] instance seeds (u64 bits).
+        first_instance: the number of this environment's first instance, so that workers share one run: instance i of
+            this environment gets the seed of instance ``first_instance + i`` of ``set_seed(seed)``.
+        device: where the tensors live; the CPU by default.
+        resets: ``"rows"`` computes first states for the rows that ended; ``"masked"`` computes them for all rows, without
+            a branch or a synchronisation. The bits are the same.
+        validate_actions: whether action *values* are checked at every step (shape, dtype and device always are). None
+            checks them on the CPU, where it costs little, and not elsewhere, where it would wait for the device.
+        expose_state: show ``("state", field)`` and ``("clock", "seed" | "episode" | "t")`` in the TensorDict, as copies,
+            and in the specs.
+
+    ``reset(td, set_state=True)`` enters the state and the clock that ``td`` holds (see :meth:`get_state`). TorchRL's
+    ``compile=True`` (or a dict of :func:`torch.compile` arguments) compiles the step and the reset.
+
+    Errors: :class:`~simulacrum.errors.ActionError`, :class:`~simulacrum.errors.SeedError`,
+    :class:`~simulacrum.errors.StateError`; :class:`~simulacrum.errors.OutputError` when the subclass returns another
+    shape or dtype than it declares.
+    """
+
+    environment: ClassVar[Environment]
+    t_dtype: ClassVar[torch.dtype] = torch.int32  # of ``State.t``
+    _supports_set_state = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        check_environment(cls)
+        state = state_class(cls, FastEnv)
+        if state is not None:
+            cls._state_class = state
+            cls._field_names = field_names(state)
+        if not hasattr(cls, "_state_class"):
+            raise SpecError(f"{cls.__name__}: expected its State as a parameter: class {cls.__name__}(FastEnv[State])")
+
+    def __init__(
+        self,
+        batch_size: Sequence[int] | torch.Size = (),
+        *,
+        seed: int | Tensor | None = None,
+        first_instance: int = 0,
+        device: torch.device | str | None = None,
+        resets: str = "rows",
+        validate_actions: bool | None = None,
+        expose_state: bool = False,
+    ) -> None:
+        size = torch.Size((batch_size,) if isinstance(batch_size, int) else batch_size)
+        if size.numel() < 1:
+            raise ValueError(f"batch_size: expected positive sizes, got {tuple(size)}")
+        if resets not in RESETS:
+            raise ValueError(f"resets: expected one of {RESETS}, got {resets!r}")
+        super().__init__(device=torch.device(device or "cpu"), batch_size=size)
+        self.resets = resets
+        self.expose_state = expose_state
+        self.first_instance = first_instance
+        self.validate_actions = self.device.type == "cpu" if validate_actions is None else validate_actions
+        self.is_closed = False
+        self._rows = size.numel()
+        self._constants: dict[Any, Tensor] = {}
+        self._carry: Carry | None = None
+        self._compile_options: dict[str, Any] | None = None
+        self._reward_dtype = torch_dtype(self.environment.reward_dtype)
+        self._action_checker = ActionChecker(self.environment.action_space, self.device)
+        self._use(Core(self))
+        self._field_forms, self._observation_forms, self._aliased = probe(self)
+        self._make_specs()
+        self._next_seeds: Tensor | None = self._checked_seeds(seed)
+
+    # ------------------------------------------------------------------ what a subclass writes
+
+    def initial(self, draw: Draw) -> StateT:
+        """The first states of N episodes, from the reset slots' draws."""
+        raise NotImplementedError
+
+    def transition(self, state: StateT, action: Tensor, draw: Draw) -> tuple[StateT, Tensor, Tensor]:
+        """(next state, reward [N], terminated bool [N]) from a state, actions and the step slots' draws."""
+        raise NotImplementedError
+
+    def observation(self, state: StateT) -> Any:
+        """What an agent sees: [N, ...] in the observation space's dtype, or a dict of these."""
+        raise NotImplementedError
+
+    def action_mask(self, state: StateT) -> Tensor | None:
+        """Which actions are legal: bool [N, ...], or None where all are; shown as ``action_mask``."""
+        return None
+
+    def info(self, state: StateT) -> dict[str, Tensor]:
+        """Further values [N, ...], shown under ``("info", name)``."""
+        return {}
+
+    def float32(self, value: float | Sequence[Any]) -> Tensor:
+        """A constant (or nested lists of them) as a float32 tensor on the environment's device.
+
+        Exact, independent of the default dtype, and division by it is a true division on every device.
+        """
+        return self.constant(value, torch.float32)
+
+    def float64(self, value: float | Sequence[Any]) -> Tensor:
+        """The same in float64."""
+        return self.constant(value, torch.float64)
+
+    def int32(self, value: int | Sequence[Any]) -> Tensor:
+        """The same in int32."""
+        return self.constant(value, torch.int32)
+
+    def constant(self, value: Any, dtype: torch.dtype) -> Tensor:
+        """The same in any dtype. Constants are made once; never write to one."""
+        key = (repr(value), dtype)
+        found = self._constants.get(key)
+        if found is None:
+            found = torch.tensor(value, dtype=dtype, device=self.device)
+            if not torch.compiler.is_compiling():
+                self._constants[key] = found
+        return found
+
+    # ------------------------------------------------------------------ seeds and state
+
+    @property
+    def instance_seeds(self) -> Tensor:
+        """The seeds of the instances, int64 [N] (the bits of the u64): those in use, or before a reset the next ones."""
+        seeds = self._next_seeds if self._carry is None else self._carry.seed
+        assert seeds is not None
+        return seeds.clone()
+
+    def _set_seed(self, seed: int | None) -> None:
+        self._next_seeds = self._checked_seeds(seed)
+
+    def _checked_seeds(self, seed: int | Tensor | None) -> Tensor:
+        if isinstance(seed, Tensor):
+            if seed.dtype != torch.int64 or seed.numel() != self._rows:
+                raise SeedError(
+                    f"seed: expected an int, or int64 with {self._rows} elements, got {seed.dtype} {list(seed.shape)}"
+                )
+            return seed.reshape(-1).to(self.device, copy=True)
+        if seed is None:
+            seed = int.from_bytes(os.urandom(8), "little")
+        last = self.first_instance + self._rows
+        if not 0 <= self.first_instance or last > 1 << 32:
+            raise SeedError(f"first_instance: expected instances in 0..2**32-1, got {self.first_instance}..{last - 1}")
+        return instance_seeds(seed, torch.arange(self.first_instance, last, dtype=torch.int64, device=self.device))
+
+    def get_state(self) -> TensorDict:
+        """``("state", field)`` and ``("clock", "seed" | "episode" | "t")`` of every instance: copies, as ``reset(td,
+        set_state=True)`` takes them. ``t`` is in the clock; the seeds are the bits of the u64."""
+        return TensorDict(self._exposed(self._begun()), batch_size=self.batch_size, device=self.device)
+
+    def _begun(self) -> Carry:
+        if self._carry is None:
+            raise StateError("no episode has begun; call reset() first")
+        return self._carry
+
+    def _exposed(self, carry: Carry) -> dict[str, dict[str, Tensor]]:
+        state = {name: self._shaped(value).clone() for name, value in carry.fields.items()}
+        clock = {name: self._shaped(getattr(carry, name)).clone() for name in CLOCK}
+        return {"state": state, "clock": clock}
+
+    def _injected(self, tensordict: TensorDictBase | None) -> Carry:
+        """The carry that a reset's TensorDict holds."""
+        names = [*(("state", name) for name in self._field_names), *(("clock", name) for name in CLOCK)]
+        present = set() if tensordict is None else set(tensordict.keys(True, True))
+        missing = [name for name in names if name not in present]
+        if tensordict is None or missing:
+            raise StateError(
+                f"reset(set_state=True): the TensorDict lacks {missing}; make the environment with expose_state=True "
+                "(a TransformedEnv drops keys that the specs do not show)"
+            )
+        fields = {}
+        for name, (dtype, shape) in self._field_forms.items():
+            value = tensordict.get(("state", name)).to(self.device)
+            _expect_state(f"('state', {name!r})", value, dtype, (*self.batch_size, *shape))
+            fields[name] = value.reshape(self._rows, *shape).clone()
+        clock = {}
+        for name in CLOCK:
+            value = tensordict.get(("clock", name)).to(self.device)
+            _expect_state(f"('clock', {name!r})", value, torch.int64, tuple(self.batch_size))
+            clock[name] = value.reshape(self._rows).clone()
+        check_words(clock["episode"], "episode")
+        check_words(clock["t"], "t")
+        return Carry(fields, *clock.values(), *episode_keys(clock["seed"], clock["episode"]))
+
+    # ------------------------------------------------------------------ TorchRL's API
+
+    def _make_specs(self) -> None:
+        size, device = self.batch_size, self.device
+        seen = {key: leaf_spec(space, size, device) for key, space in observation_keys(self._space).items()}
+        observation = Composite(seen, shape=size, device=device)
+        for key, (dtype, shape) in self._observation_forms.items():
+            if key == "action_mask":
+                observation[key] = Binary(shape=(*size, *shape), dtype=torch.bool, device=device)
+            elif isinstance(key, tuple):
+                observation[key] = Unbounded(shape=(*size, *shape), dtype=dtype, device=device)
+        self.action_spec = leaf_spec(self.environment.action_space, size, device)
+        self.reward_spec = Unbounded(shape=(*size, 1), dtype=self._reward_dtype, device=device)
+        self.done_spec = done_spec(size, device)
+        if self.expose_state:
+            for keeper in (observation, self.state_spec):
+                for name, (dtype, shape) in self._field_forms.items():
+                    keeper["state", name] = free_spec(torch.empty((1, *shape), dtype=dtype), size, device)
+                for name in CLOCK:
+                    keeper["clock", name] = free_spec(torch.empty(1, dtype=torch.int64), size, device)
+        self.observation_spec = observation
+
+    @property
+    def _space(self) -> Any:
+        return self.environment.observation_space
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        action = self._action(tensordict)
+        before = self._begun()
+        after, outcome = self._advance(before, action)
+        partial = tensordict.get("_step", None)
+        if partial is None:
+            self._carry = after
+            return self._result(after, outcome)
+        mask = partial.reshape(self._rows)
+        self._carry = select(mask, after, before)
+        return self._result(self._carry, self._held(mask, before, outcome, tensordict))
+
+    def _held(self, mask: Tensor, before: Carry, outcome: Outcome, tensordict: TensorDictBase) -> Outcome:
+        """An outcome in which the rows outside the mask stay as they are: the observation and flags that they had."""
+        seen = select_fields(mask, outcome.observation, self._core.observation(before))
+        none = torch.zeros_like(outcome.done)
+        flags = []
+        for name in ("terminated", "truncated", "done"):
+            had = tensordict.get(name, None)
+            flags.append(torch.where(mask, getattr(outcome, name), none if had is None else had.reshape(self._rows)))
+        reward = torch.where(mask, outcome.reward, torch.zeros_like(outcome.reward))
+        return Outcome(seen, reward, *flags)
+
+    def _reset(self, tensordict: TensorDictBase | None = None, set_state: bool = False) -> TensorDictBase:
+        mask = None if tensordict is None else tensordict.get("_reset", None)
+        mask = None if mask is None else mask.reshape(self._rows)
+        if set_state:
+            injected = self._injected(tensordict)
+            self._carry = injected if mask is None or self._carry is None else select(mask, injected, self._carry)
+        elif mask is None or self._carry is None:
+            self._carry = self._begin_all()
+        else:
+            self._carry, _ = self._renew(self._carry, {}, mask)
+        carry = self._begun()
+        return self._tensordict(self._visible(carry, self._core.observation(carry)), self._no_flags())
+
+    def _step_and_maybe_reset(self, tensordict: TensorDictBase) -> tuple[TensorDictBase, TensorDictBase]:
+        """The step, and the next episode of the rows that ended, in one pass."""
+        if "_step" in tensordict.keys() or "next" in tensordict.keys():
+            return super()._step_and_maybe_reset(tensordict)  # TorchRL's rules for these keys
+        if tensordict.device != self.device:
+            tensordict = tensordict.to(self.device)
+        self._assert_tensordict_shape(tensordict)
+        action = self._action(tensordict)
+        before = self._begun()
+        if self.resets == "masked":
+            after, outcome, seen = self._advance_masked(before, action)
+            tensordict.set("next", self._result(after, outcome))
+        else:
+            after, outcome = self._advance(before, action)
+            tensordict.set("next", self._result(after, outcome))
+            after, seen = self._renew(after, outcome.observation, outcome.done)
+        self._carry = after
+        root = self._step_mdp(tensordict)
+        root.update(self._tensordict(self._visible(after, seen), self._no_flags()))
+        return tensordict, root
+
+    def _begin_all(self) -> Carry:
+        if self._next_seeds is not None:
+            seeds, self._next_seeds = self._next_seeds, None
+            return self._core.begin(seeds, torch.zeros_like(seeds))[0]
+        carry = self._begun()
+        return self._core.begin(carry.seed, carry.episode + 1)[0]
+
+    def _renew(self, carry: Carry, seen: Fields, mask: Tensor) -> tuple[Carry, Fields]:
+        """The next episodes of the rows of a mask; ``seen`` may be empty when nobody looks."""
+        if self.resets == "masked":
+            return self._renew_masked(carry, seen, mask)
+        rows = mask.nonzero().squeeze(-1)
+        if not len(rows):
+            return carry, seen
+        return self._renew_rows(carry, seen, rows if self._compile_options is None else padded(rows, self._rows))
+
+    def _action(self, tensordict: TensorDictBase) -> Tensor:
+        action = self._action_checker.check_form(tensordict.get("action", None), self.batch_size)
+        action = action.reshape(self._rows, *action.shape[len(self.batch_size) :])
+        if self.validate_actions:
+            self._action_checker.check_values(action)
+        return action
+
+    def _result(self, carry: Carry, outcome: Outcome) -> TensorDictBase:
+        rest = {name: getattr(outcome, name) for name in ("reward", "terminated", "truncated", "done")}
+        shaped = {name: value.reshape(*self.batch_size, 1) for name, value in rest.items()}
+        return self._tensordict(self._visible(carry, outcome.observation), shaped)
+
+    def _visible(self, carry: Carry, seen: Fields) -> dict[Any, Any]:
+        values: dict[Any, Any] = {}
+        for key, value in seen.items():
+            if isinstance(key, tuple):
+                values.setdefault(key[0], {})[key[1]] = self._shaped(value)
+            else:
+                values[key] = self._shaped(value)
+        return {**values, **self._exposed(carry)} if self.expose_state else values
+
+    def _no_flags(self) -> dict[str, Tensor]:
+        size, device = (*self.batch_size, 1), self.device
+        return {name: torch.zeros(size, dtype=torch.bool, device=device) for name in ("done", "terminated", "truncated")}
+
+    def _tensordict(self, *parts: dict[Any, Any]) -> TensorDict:
+        values = {key: value for part in parts for key, value in part.items()}
+        return TensorDict(values, batch_size=self.batch_size, device=self.device)
+
+    def _shaped(self, value: Tensor) -> Tensor:
+        return value.reshape(*self.batch_size, *value.shape[1:])
+
+    def forward(self) -> FastEnv[StateT]:
+        """Itself, so that ``SerialEnv(2, env)`` and ``ParallelEnv(2, env)`` take an environment as they take a function.
+
+        The copies that they make hold the same seeds: call their ``set_seed``, or give functions with ``first_instance``.
+        """
+        return self
+
+    # ------------------------------------------------------------------ compiling, moving, pickling
+
+    def compile(self, *, warmup: int | None = None, **options: Any) -> FastEnv[StateT]:
+        """Compile the step and the reset with :func:`torch.compile`; returns itself.
+
+        Masked resets: one graph. Resets by rows: one graph for the step, and one for each padded number of rows (powers
+        of four from 16). ``warmup`` is taken as TorchRL's own signature has it and has no use here: the graphs hold
+        tensors, not TensorDicts, so no layout has to settle first.
+        """
+        self._compile_options = {
+            "fullgraph": True, "dynamic": False, "isolate_recompiles": True, "recompile_limit": 64, **options,
+        }
+        self._use(self._core)
+        return self
+
+    def eager(self) -> FastEnv[StateT]:
+        """Undo :meth:`compile`; returns itself."""
+        self._compile_options = None
+        self._use(self._core)
+        return self
+
+    def _use(self, core: Core) -> None:
+        """Take the core's functions, compiled or as they are."""
+        options = self._compile_options
+        self._core = core
+        functions = (core.advance, core.advance_masked, core.renew_rows, core.renew_masked)
+        if options is not None:
+            functions = tuple(torch.compile(function, **options) for function in functions)  # type: ignore[assignment]
+        self._advance, self._advance_masked, self._renew_rows, self._renew_masked = functions
+
+    def to(self, device: torch.device | str | int) -> FastEnv[StateT]:
+        """Move to a device, the running episodes included."""
+        super().to(device)
+        self._constants.clear()
+        self._action_checker = ActionChecker(self.environment.action_space, self.device)
+        if self._carry is not None:
+            fields, *clock = self._carry
+            moved = {name: value.to(self.device) for name, value in fields.items()}
+            self._carry = Carry(moved, *(value.to(self.device) for value in clock))
+        if self._next_seeds is not None:
+            self._next_seeds = self._next_seeds.to(self.device)
+        probe(self)  # makes the constants on the new device before a graph asks for them
+        self._use(self._core)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in DROPPED_ON_PICKLING}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+        self._constants = {}
+        self._use(Core(self))
+        probe(self)
+
+
+def padded(rows: Tensor, limit: int) -> Tensor:
+    """Row numbers int64 [K], the first repeated up to the next power of four from 16, at most ``limit``."""
+    size = 16
+    while size < len(rows):
+        size *= 4
+    size = min(size, limit)
+    return torch.cat([rows, rows[:1].expand(size - len(rows))])
+
+
+def _expect_state(what: str, value: Tensor, dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    if value.dtype != dtype or value.shape != shape:
+        raise StateError(f"{what}: expected {dtype} {list(shape)}, got {value.dtype} {list(value.shape)}")

@@ -1,0 +1,73 @@
+"""A trial step of a few rows at construction: learns the forms of the outputs and refuses what cannot be right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..errors import OutputError
+from ..rng.tensor import Draw, episode_keys
+from .core import Carry, expect
+from .specs import observation_keys, torch_dtype
+
+if TYPE_CHECKING:
+    from .env import FastEnv
+
+ROWS = 3
+Form = tuple[torch.dtype, tuple[int, ...]]
+Forms = dict[Any, Form]
+
+
+def probe(env: FastEnv[Any]) -> tuple[Forms, Forms, frozenset[Any]]:
+    """(forms of the state's fields, forms of what is seen, names of outputs that alias the state or the action).
+
+    Raises :class:`OutputError` for an output that is no tensor [N, ...], or has another form than the spaces declare.
+    """
+    core, environment = env._core, env.environment
+    zero = torch.zeros(ROWS, dtype=torch.int64, device=env.device)
+    k0, k1 = episode_keys(zero, zero)
+    state = env.initial(Draw(k0, k1, zero, environment.reset_phase))
+    fields = {name: getattr(state, name) for name in env._field_names}
+    field_forms = {name: _form(f"initial: state field {name}", value) for name, value in fields.items()}
+    carry = Carry(fields, zero, zero, zero, k0, k1)
+    action = _some_action(env)
+    draw = Draw(k0, k1, zero, environment.step_phase)
+    after, reward, terminated = env.transition(core.state(fields, zero), action, draw)
+    for name, (dtype, shape) in field_forms.items():
+        expect(f"transition: state field {name}", getattr(after, name, None), dtype, (ROWS, *shape))
+    expect("transition: reward", reward, env._reward_dtype, (ROWS,))
+    expect("transition: terminated", terminated, torch.bool, (ROWS,))
+    seen = core.seen(carry)
+    seen_forms = {key: _form(f"observation {key}", value) for key, value in seen.items()}
+    for key, space in observation_keys(environment.observation_space).items():
+        if key not in seen:
+            raise OutputError(f"observation: expected the key {key!r}, got {list(seen)}")
+        expect(f"observation {key}", seen[key], torch_dtype(space.dtype), (ROWS, *(space.shape or ())))
+    known = {*observation_keys(environment.observation_space), "action_mask"}
+    for key in seen:
+        if key not in known and not isinstance(key, tuple):
+            raise OutputError(f"observation: the key {key!r} is not in {environment.observation_space}")
+    held = [*fields.values(), *(getattr(after, name) for name in env._field_names), action, *env._constants.values()]
+    memory = {value.untyped_storage().data_ptr() for value in held}
+    outputs = {**seen, "reward": reward, "terminated": terminated}
+    aliased = frozenset(key for key, value in outputs.items() if value.untyped_storage().data_ptr() in memory)
+    return field_forms, seen_forms, aliased
+
+
+def _some_action(env: FastEnv[Any]) -> Tensor:
+    """Elements of the action space, the nearest to zero."""
+    checker = env._action_checker
+    shape = (ROWS, *(env.environment.action_space.shape or ()))
+    zeros = torch.zeros(shape, dtype=checker.dtype, device=env.device)
+    if checker.dtype == torch.bool:
+        return zeros
+    return torch.clamp(zeros, checker.low, checker.high)
+
+
+def _form(what: str, value: Any) -> Form:
+    if not isinstance(value, Tensor) or value.ndim < 1 or value.shape[0] != ROWS:
+        got = f"{value.dtype} {list(value.shape)}" if isinstance(value, Tensor) else repr(value)
+        raise OutputError(f"{what}: expected a tensor [N, ...] (here N = {ROWS}), got {got}")
+    return value.dtype, tuple(value.shape[1:])

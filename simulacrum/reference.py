@@ -1,0 +1,207 @@
+"""``ReferenceEnv``: the readable side, one instance, a ``gymnasium.Env``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, ClassVar, Generic, TypeVar
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from . import render
+from .errors import ActionError, SpecError
+from .rng import Draw, episode_key
+from .rng.threefry import unsigned
+from .spec.environment import Environment, check_environment
+from .spec.package import pickle_by_loader
+from .spec.state import build, clock_values, converters, field_names, read, state_class
+
+StateT = TypeVar("StateT")
+NO_CAP = 1 << 32
+
+
+class _ReferenceMeta(type(gymnasium.Env)):  # type: ignore[misc]
+    """Lets the classes of a package that the loader made pickle by (path, digest, module, name)."""
+
+
+pickle_by_loader(_ReferenceMeta)
+
+
+class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_ReferenceMeta):
+    """An environment as its spec tells it: a dataclass ``State`` and three pure functions.
+
+    A subclass sets ``environment`` and writes :meth:`initial`, :meth:`transition` and :meth:`observation`; it may write
+    :meth:`action_mask` and :meth:`info`. This base keeps the clock (seed, episode, ``t``), applies the step cap as
+    ``truncated``, and turns them into Gymnasium's API.
+
+    ``reset(seed=s)`` begins episode 0 of stream ``s`` (0 <= s < 2**64); a later ``reset()`` begins the next episode of
+    the same stream. With no seed ever given, one comes from the operating system. ``reset``'s info tells ``seed`` and
+    ``episode``.
+
+    Errors: :class:`~simulacrum.errors.ActionError` for an action outside its space,
+    :class:`~simulacrum.errors.SeedError` for a seed out of range, ``gymnasium.error.ResetNeeded`` for a step before a
+    reset or after the end of an episode.
+    """
+
+    environment: ClassVar[Environment]
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(render.MODES), "render_fps": 8}  # type: ignore[misc]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        check_environment(cls)
+        state = state_class(cls, ReferenceEnv)
+        if state is not None:
+            cls._state_class = state
+            cls._field_names = field_names(state)
+            cls._converters = converters(state)
+        if not hasattr(cls, "_state_class"):
+            raise SpecError(f"{cls.__name__}: expected its State as a parameter: class {cls.__name__}(ReferenceEnv[State])")
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(f"render_mode: expected one of {self.metadata['render_modes']}, got {render_mode!r}")
+        self.render_mode = render_mode
+        environment = self.environment
+        self.action_space = environment.action_space
+        self.observation_space = environment.observation_space
+        self._discrete = isinstance(environment.action_space, spaces.Discrete)
+        self._cap = environment.max_episode_steps or NO_CAP
+        self._reward_type = environment.reward_dtype.type
+        self._state: Any = None
+        self._seed: int | None = None
+        self._episode = 0
+        self._t = 0
+        self._key = (0, 0)
+        self._over = True
+        self._window: Any = None
+
+    def initial(self, draw: Draw) -> StateT:
+        """The first state of an episode, from the reset slots' draws."""
+        raise NotImplementedError
+
+    def transition(self, state: StateT, action: Any, draw: Draw) -> tuple[StateT, Any, bool]:
+        """(next state, reward, terminated) from a state, an action and the step slots' draws."""
+        raise NotImplementedError
+
+    def observation(self, state: StateT) -> Any:
+        """What an agent sees of a state: an element of the observation space, a new array at every call."""
+        raise NotImplementedError
+
+    def action_mask(self, state: StateT) -> np.ndarray | None:
+        """Which actions are legal: bool, or None where all are; shown as ``info["action_mask"]``."""
+        return None
+
+    def info(self, state: StateT) -> dict[str, Any]:
+        """Further values for ``info``."""
+        return {}
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin episode 0 of stream ``seed``, or the next episode of the present stream. ``options`` are ignored."""
+        if seed is not None:
+            seed = unsigned(seed, 64, "seed")
+            super().reset(seed=seed)
+            self._seed, self._episode = seed, 0
+        elif self._seed is None:
+            self._seed = int.from_bytes(os.urandom(8), "little")
+        else:
+            self._episode = unsigned(self._episode + 1, 32, "episode")
+        self._begin(self._seed, self._episode, 0)
+        state: Any = self.initial(Draw(self._key, 0, self.environment.reset_phase))
+        return self._enter(state)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Advance by one step: (observation, reward, terminated, truncated, info)."""
+        if self._over:
+            what = "the episode is over" if self._state is not None else "no episode has begun"
+            raise gymnasium.error.ResetNeeded(f"step: {what}; call reset() first")
+        if not self.action_space.contains(action):
+            raise ActionError(f"action: expected an element of {self.action_space}, got {action!r}")
+        if self._discrete:
+            action = int(action)
+        t = self._t
+        state: Any
+        state, reward, terminated = self.transition(
+            self._state, action, Draw(self._key, t, self.environment.step_phase)
+        )
+        self._t = state.t = t + 1
+        self._state = state
+        truncated = self._t >= self._cap
+        self._over = terminated = bool(terminated)
+        if truncated:
+            self._over = True
+        if self.render_mode == "human":
+            self.render()
+        return self.observation(state), float(self._reward_type(reward)), terminated, truncated, self._infos(state)
+
+    def get_state(self) -> dict[str, dict[str, Any]]:
+        """``{"state": {field: value}, "clock": {"seed", "episode", "t"}}``: copies, picklable. ``t`` is in the clock."""
+        if self._state is None:
+            raise gymnasium.error.ResetNeeded("get_state: no episode has begun; call reset() first")
+        clock = {"seed": self._seed, "episode": self._episode, "t": self._t}
+        return {"state": read(self._state, self._field_names), "clock": clock}
+
+    def set_state(self, snapshot: dict[str, dict[str, Any]]) -> tuple[Any, dict[str, Any]]:
+        """Enter any legal state at any clock: what :meth:`get_state` gives, or the same with arrays or tensors.
+
+        Returns (observation, info) as :meth:`reset` does. Raises :class:`~simulacrum.errors.StateError` for a missing
+        or unknown field, :class:`~simulacrum.errors.SeedError` for a clock out of range.
+        """
+        seed, episode, t = clock_values(snapshot["clock"])
+        state = build(self._state_class, snapshot["state"], self._converters)
+        self._begin(unsigned(seed, 64, "seed"), unsigned(episode, 32, "episode"), unsigned(t, 32, "t"))
+        return self._enter(state)
+
+    def render(self) -> Any:
+        """The frame of the present state in ``render_mode``: text, an RGB array, or None after showing it."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render: no render_mode was given; make the environment with render_mode='ansi'")
+            return None
+        if self._state is None:
+            raise gymnasium.error.ResetNeeded("render: no episode has begun; call reset() first")
+        if self.render_mode == "human":
+            if self._window is None:
+                self._window = render.open_window(self.environment.id, self.metadata["render_fps"])
+            self._window.show(type(self), self._state)
+            return None
+        return render.frame(type(self), self._state, self.render_mode)
+
+    def close(self) -> None:
+        """Close the window of the ``human`` mode; may be called again."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def _begin(self, seed: int, episode: int, t: int) -> None:
+        self._seed, self._episode, self._t = seed, episode, t
+        self._key = episode_key(seed, episode)
+
+    def _enter(self, state: Any) -> tuple[Any, dict[str, Any]]:
+        state.t = self._t
+        self._state, self._over = state, False
+        if self.render_mode == "human":
+            self.render()
+        return self.observation(state), {"seed": self._seed, "episode": self._episode, **self._infos(state)}
+
+    def _infos(self, state: Any) -> dict[str, Any]:
+        infos = self.info(state)
+        mask = self.action_mask(state)
+        return infos if mask is None else {**infos, "action_mask": mask}
+
+    def __getstate__(self) -> dict[str, Any]:
+        values = {**self.__dict__, "_window": None}
+        if self._state is not None:
+            values["_state"] = read(self._state, self._field_names)
+        return values
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+        if self._state is not None:
+            self._state = build(self._state_class, self._state, self._converters)
+            self._state.t = self._t
+
+
+def state_of(env: ReferenceEnv[StateT]) -> StateT:
+    """The state dataclass of a reference, as it is: for the harness and for renderers, to read and not to change."""
+    state: StateT = env._state
+    return state

@@ -1,0 +1,278 @@
+"""``Spec``: what the tables of a package's ``spec.md`` say, read and checked for sense."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from ..errors import SpecError
+from .expressions import assignments, evaluate, parse_call
+from .spaces import Space
+from .tables import Table, read_tables
+
+FIELD_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float32", "float64")
+DISTRIBUTIONS = ("bits", "uniform", "randint", "bernoulli", "categorical", "permutation")
+DECLARATIONS = ("id", "max_episode_steps", "terminates", "truncates", "draws", "forms")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A state field: its dtype, the shape of one instance, and its bounds (inclusive)."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A random decision: its number, phase (``reset`` or ``step``), how often it is drawn, and its distribution."""
+
+    name: str
+    number: int
+    phase: str
+    count: int
+    distribution: str
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A worked transition: values by name, as arrays of their field's dtype."""
+
+    name: str
+    state: Mapping[str, np.ndarray]
+    action: Any
+    draws: Mapping[str, Any]
+    next_state: Mapping[str, np.ndarray]
+    reward: Any
+    terminated: bool
+    truncated: bool
+    observation: Any
+
+
+@dataclass(frozen=True)
+class ResetExample:
+    """A worked first state."""
+
+    name: str
+    draws: Mapping[str, Any]
+    state: Mapping[str, np.ndarray]
+    observation: Any
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A row of the policy table."""
+
+    name: str
+    expected_return: float
+    standard_deviation: float
+
+
+class Spec:
+    """The tables of a ``spec.md``. Every attribute is read when first asked for, and raises :class:`SpecError` with the
+    table that is at fault."""
+
+    def __init__(self, text: str) -> None:
+        self.tables = read_tables(text)
+
+    def table(self, name: str) -> Table:
+        """The table whose first header cell is ``name``."""
+        if name not in self.tables:
+            raise SpecError(f"spec.md has no table {name!r}; it has {', '.join(map(repr, self.tables))}")
+        return self.tables[name]
+
+    def _rows(self, name: str) -> list[dict[str, str]]:
+        return self.table(name).records() if name in self.tables else []
+
+    @cached_property
+    def constants(self) -> dict[str, Any]:
+        """The constants by name, in order; each may use those above it."""
+        values: dict[str, Any] = {}
+        for row in self._rows("constant"):
+            values[row["constant"]] = evaluate(row["value"], values)
+        return values
+
+    @cached_property
+    def scalable(self) -> list[str]:
+        """The constants that a small world may shrink."""
+        return [row["constant"] for row in self._rows("constant") if row.get("scalable", "") == "yes"]
+
+    @cached_property
+    def fields(self) -> dict[str, Field]:
+        """The state fields by name, in order; the last is ``t``."""
+        fields = {}
+        for row in self.table("state field").records():
+            dtype, shape = row["dtype"], evaluate(row["shape"], self.constants)
+            if dtype not in FIELD_DTYPES:
+                raise SpecError(f"state field {row['state field']}: expected a dtype of {FIELD_DTYPES}, got {dtype!r}")
+            bounds = evaluate(row["bounds"], self.constants, np.dtype(dtype))
+            if not isinstance(shape, list) or not isinstance(bounds, list) or len(bounds) != 2:
+                raise SpecError(f"state field {row['state field']}: expected shape [..] and bounds [low, high]")
+            fields[row["state field"]] = Field(row["state field"], np.dtype(dtype), tuple(shape), *bounds)
+        if not fields or list(fields)[-1] != "t":
+            raise SpecError("state field: the last field must be t, the step counter that the base class keeps")
+        return fields
+
+    @cached_property
+    def slots(self) -> dict[str, Slot]:
+        """The slots by name, in order."""
+        slots = {}
+        for row in self._rows("slot"):
+            name, arguments = parse_call(row["distribution"], self.constants)
+            if name not in DISTRIBUTIONS:
+                raise SpecError(f"slot {row['name']}: expected a distribution of {DISTRIBUTIONS}, got {name!r}")
+            if row["phase"] not in ("reset", "step"):
+                raise SpecError(f"slot {row['name']}: expected the phase reset or step, got {row['phase']!r}")
+            last = evaluate(row["index"].split("..")[-1], self.constants)
+            number = evaluate(row["slot"], self.constants)
+            slots[row["name"]] = Slot(row["name"], number, row["phase"], last + 1, name, tuple(arguments))
+        return slots
+
+    @cached_property
+    def action_space(self) -> Space:
+        """The action space."""
+        rows = self.table("action").records()
+        if len(rows) != 1:
+            raise SpecError(f"action: expected one row, got {len(rows)}")
+        return self._space(rows[0]["space"])
+
+    @cached_property
+    def observation_space(self) -> Space:
+        """The observation space: a Dict where the rows begin with ``key:``."""
+        rows = self.table("observation").records()
+        if len(rows) == 1 and ":" not in rows[0]["observation"]:
+            return self._space(rows[0]["space"])
+        return spaces.Dict({row["observation"].split(":")[0].strip(): self._space(row["space"]) for row in rows})
+
+    def _space(self, text: str) -> Space:
+        kind, arguments = parse_call(text, self.constants)
+        if kind == "Box" and len(arguments) == 4:
+            low, high, shape, dtype = arguments
+            kind_dtype = np.dtype(dtype).type
+            low, high = (np.broadcast_to(np.asarray(bound, kind_dtype), shape) for bound in (low, high))
+            return spaces.Box(low, high, tuple(shape), kind_dtype)
+        simple = {"Discrete": spaces.Discrete, "MultiDiscrete": spaces.MultiDiscrete, "MultiBinary": spaces.MultiBinary}
+        if kind not in simple or not arguments:
+            raise SpecError(f"expected Box(low, high, shape, dtype), Discrete, MultiDiscrete or MultiBinary, got {text!r}")
+        return simple[kind](arguments[0])
+
+    @cached_property
+    def reward_dtype(self) -> np.dtype[Any]:
+        """The reward's dtype."""
+        return np.dtype(self.table("reward").column("dtype")[0])
+
+    @cached_property
+    def declares(self) -> dict[str, str]:
+        """The declarations by name."""
+        values = {row["declares"]: row["value"] for row in self.table("declares").records()}
+        missing = [name for name in DECLARATIONS if name not in values]
+        if missing:
+            raise SpecError(f"declares: missing {', '.join(missing)}")
+        return values
+
+    @cached_property
+    def id(self) -> str:
+        """The environment's ID."""
+        return self.declares["id"]
+
+    @cached_property
+    def max_episode_steps(self) -> int | None:
+        """The step cap."""
+        value: int | None = evaluate(self.declares["max_episode_steps"], self.constants)
+        return value
+
+    def declared(self, name: str) -> bool:
+        """Whether the environment ``terminates``, ``truncates`` or ``draws``."""
+        value = self.declares[name]
+        if value not in ("yes", "no"):
+            raise SpecError(f"declares {name}: expected yes or no, got {value!r}")
+        return value == "yes"
+
+    @cached_property
+    def terminations(self) -> list[str]:
+        """The names of the termination causes."""
+        return [row["termination"] for row in self._rows("termination")]
+
+    @cached_property
+    def invariants(self) -> list[str]:
+        """The names of the invariants."""
+        return [row["invariant"] for row in self._rows("invariant")]
+
+    @cached_property
+    def policies(self) -> dict[str, Policy]:
+        """The scripted policies with their expected returns."""
+        policies = {}
+        for row in self._rows("policy"):
+            mean, deviation = (evaluate(row[name], self.constants) for name in ("expected return", "standard deviation"))
+            policies[row["policy"]] = Policy(row["policy"], float(mean), float(deviation))
+        return policies
+
+    @cached_property
+    def examples(self) -> list[Example]:
+        """The worked transitions."""
+        return [self._example(row) for row in self._rows("example")]
+
+    @cached_property
+    def reset_examples(self) -> list[ResetExample]:
+        """The worked first states."""
+        return [
+            ResetExample(row["reset example"], self._draws(row["draws"]), self._state(row["state"]), self._seen(row))
+            for row in self._rows("reset example")
+        ]
+
+    def _example(self, row: dict[str, str]) -> Example:
+        state = self._state(row["state"])
+        missing = [name for name in self.fields if name not in state]
+        if missing:
+            raise SpecError(f"example {row['example']}: state lacks {', '.join(missing)}")
+        after = {**state, "t": state["t"] + np.int64(1), **self._state(row["next state"])}
+        after["t"] = np.asarray(after["t"], self.fields["t"].dtype)
+        reward = self.reward_dtype.type(evaluate(row["reward"], self.constants, self.reward_dtype))
+        flags = (bool(evaluate(row[name], self.constants)) for name in ("terminated", "truncated"))
+        action = np.asarray(evaluate(row["action"], self.constants), self.action_space.dtype)
+        return Example(
+            row["example"], state, action, self._draws(row["draws"]), after, reward, *flags, self._seen(row)
+        )
+
+    def _state(self, text: str) -> dict[str, np.ndarray]:
+        values = {}
+        for name, cell in assignments(text).items():
+            if name not in self.fields:
+                raise SpecError(f"unknown state field {name!r} in {text!r}")
+            field = self.fields[name]
+            value = np.asarray(evaluate(cell, self.constants, field.dtype), field.dtype)
+            if value.shape != field.shape:
+                raise SpecError(f"{name} in {text!r}: expected the shape {field.shape}, got {value.shape}")
+            values[name] = value
+        return values
+
+    def _draws(self, text: str) -> dict[str, Any]:
+        values = {name: evaluate(cell, self.constants) for name, cell in assignments(text).items()}
+        unknown = [name for name in values if name not in self.slots]
+        if unknown:
+            raise SpecError(f"unknown slots {unknown} in {text!r}")
+        return values
+
+    def _seen(self, row: dict[str, str]) -> Any:
+        """The observation of an example, in the space's dtypes; None where the row gives none."""
+        text = row.get("observation", "")
+        if text in ("", "-"):
+            return None
+        space = self.observation_space
+        if isinstance(space, spaces.Dict):
+            cells = assignments(text)
+            return {key: self._array(cells[key], part) for key, part in space.spaces.items()}
+        return self._array(text, space)
+
+    def _array(self, text: str, space: Space) -> np.ndarray:
+        assert space.dtype is not None
+        return np.asarray(evaluate(text, self.constants, space.dtype), space.dtype)

@@ -1,0 +1,76 @@
+"""``Environment``: what a package declares about itself, in its ``__init__.py``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from ..errors import SpecError
+from ..rng import Phase
+from .spaces import Space, check_action_space, check_observation_space
+
+ID_PATTERN = re.compile(r"(?:(?P<namespace>[\w.-]+)/)?(?P<name>[\w.-]+?)-v(?P<version>\d+)")
+
+
+class NoSlots(IntEnum):
+    """The slots of an environment that never draws."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An environment's ID, spaces, step cap and slots.
+
+    Args:
+        id: ``<namespace>/<name>-v<k>``.
+        action_space: Discrete, MultiDiscrete, MultiBinary or Box.
+        observation_space: Box, Discrete, MultiDiscrete, MultiBinary, or a Dict of these.
+        max_episode_steps: the step cap, at which the base classes truncate; None for no cap.
+        slots: the IntEnum of random decisions, values 0..239.
+        reset_slots: the members that are drawn at a reset; the others are drawn at a step.
+        reward_dtype: float32 (the default) or float64.
+
+    Raises:
+        SpaceError: a space that is not supported.
+        SpecError: anything else that is out of place.
+    """
+
+    id: str
+    action_space: Space
+    observation_space: Space
+    max_episode_steps: int | None
+    slots: type[IntEnum] = NoSlots
+    reset_slots: Set[IntEnum] = frozenset()
+    reward_dtype: Any = np.float32
+    reset_phase: Phase = field(init=False, repr=False, compare=False)
+    step_phase: Phase = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not ID_PATTERN.fullmatch(self.id):
+            raise SpecError(f"id: expected <namespace>/<name>-v<k>, got {self.id!r}")
+        check_action_space(self.action_space)
+        check_observation_space(self.observation_space)
+        cap = self.max_episode_steps
+        if cap is not None and (not isinstance(cap, int) or not 1 <= cap < 1 << 32):
+            raise SpecError(f"max_episode_steps: expected None or an int in 1..2**32-1, got {cap!r}")
+        if not set(self.reset_slots) <= set(self.slots):
+            raise SpecError(f"reset_slots: expected members of {self.slots.__name__}, got {set(self.reset_slots)}")
+        dtype = np.dtype(self.reward_dtype)
+        if dtype not in (np.float32, np.float64):
+            raise SpecError(f"reward_dtype: expected float32 or float64, got {dtype}")
+        object.__setattr__(self, "reward_dtype", dtype)
+        object.__setattr__(self, "reset_phase", Phase("reset", self.reset_slots))
+        object.__setattr__(self, "step_phase", Phase("step", set(self.slots) - set(self.reset_slots)))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Environment:
+        return self  # frozen, and shared by every instance
+
+
+def check_environment(cls: type) -> None:
+    """Raise :class:`SpecError` unless a class that is no base declares an ``environment``."""
+    if not isinstance(getattr(cls, "environment", None), Environment):
+        raise SpecError(f"{cls.__name__}.environment: expected a simulacrum.Environment (see the package's __init__.py)")

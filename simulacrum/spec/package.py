@@ -1,0 +1,227 @@
+"""``Package``: one environment package, read once; what is hashed is what is imported.
+
+A package is a folder. ``Package.read`` takes every file's bytes, and their digest names them; its modules are compiled
+from those bytes under a private name, so that two versions of a package can live in one process and a file that
+changes on the disk changes nothing that has been admitted. Classes pickle as (path, digest, module, name).
+"""
+
+from __future__ import annotations
+
+import copyreg
+import hashlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from ..errors import PackageError, SimulacrumError
+from .document import Spec
+from .environment import Environment
+
+PREFIX = "_simulacrum_package_"
+IGNORED_FOLDERS = {"__pycache__", "corpus", "failures", "trajectories"}
+IGNORED_PREFIXES = (".", "validation_report.")
+REQUIRED = ("spec.md", "schema.json", "__init__.py", "reference.py", "fast.py", "checks.py", "render.py")
+
+
+class Package:
+    """An environment package as it was on the disk when it was read.
+
+    Attributes:
+        path: its folder, absolute.
+        files: the bytes of each file by its path inside the folder, with ``/`` on every system.
+        digest: SHA-256 over names and bytes, in hexadecimal.
+    """
+
+    def __init__(self, path: Path, files: Mapping[str, bytes]) -> None:
+        self.path = path
+        self.files = dict(files)
+        self.digest = _digest(self.files)
+        identity = hashlib.sha256(f"{path}\0{self.digest}".encode()).hexdigest()[:16]
+        self.module_name = f"{PREFIX}{identity}"
+
+    @classmethod
+    def read(cls, path: str | Path) -> Package:
+        """Read the package in the folder ``path``. Raises :class:`PackageError` where there is none."""
+        folder = Path(path).resolve()
+        if not folder.is_dir():
+            raise PackageError(f"no environment package at {folder}: it is no folder")
+        files = {
+            file.relative_to(folder).as_posix(): file.read_bytes()
+            for file in sorted(folder.rglob("*"))
+            if file.is_file() and not _ignored(file.relative_to(folder))
+        }
+        missing = [name for name in REQUIRED if name not in files]
+        if missing:
+            raise PackageError(
+                f"{folder} is no environment package: it lacks {', '.join(missing)} (begin one with: simulacrum new NAME)"
+            )
+        package = cls(folder, files)
+        return _loaded.setdefault(package.module_name, package)
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.path.name
+
+    def module(self, name: str = "") -> ModuleType:
+        """The module ``name`` (``reference``, ``fast`` ...) of the package, or the package itself."""
+        full = f"{self.module_name}.{name}" if name else self.module_name
+        _loaded[self.module_name] = self
+        try:
+            return importlib.import_module(full)
+        except SimulacrumError:
+            raise
+        except Exception as error:
+            file = self.path / f"{name or '__init__'}.py"
+            raise PackageError(f"importing {file} raised {type(error).__name__}: {error}") from error
+
+    @cached_property
+    def spec(self) -> Spec:
+        """The tables of ``spec.md``."""
+        return Spec(self.files["spec.md"].decode())
+
+    @cached_property
+    def environment(self) -> Environment:
+        """``ENVIRONMENT`` of ``__init__.py``."""
+        environment = getattr(self.module(), "ENVIRONMENT", None)
+        if not isinstance(environment, Environment):
+            raise PackageError(f"{self.path / '__init__.py'}: expected ENVIRONMENT = simulacrum.Environment(...)")
+        return environment
+
+    @cached_property
+    def reference(self) -> type[Any]:
+        """The :class:`simulacrum.ReferenceEnv` of ``reference.py``."""
+        return self._implementation("reference", "ReferenceEnv")
+
+    @cached_property
+    def fast(self) -> type[Any]:
+        """The :class:`simulacrum.FastEnv` of ``fast.py``."""
+        return self._implementation("fast", "FastEnv")
+
+    @property
+    def checks(self) -> ModuleType:
+        """``checks.py``."""
+        return self.module("checks")
+
+    def _implementation(self, name: str, base: str) -> type[Any]:
+        module = self.module(name)
+        found = [
+            value
+            for value in vars(module).values()
+            if isinstance(value, type)
+            and value.__module__ == module.__name__
+            and any(parent.__name__ == base and parent.__module__.startswith("simulacrum.") for parent in value.__mro__)
+        ]
+        if len(found) != 1:
+            raise PackageError(f"{self.path / name}.py: expected one subclass of {base}, found {len(found)}")
+        return found[0]
+
+
+_loaded: dict[str, Package] = {}  # by module name: what the finder below can import
+
+
+def package_of(module_name: str) -> Package | None:
+    """The package that a module (by its private name) was loaded from; None for any other module."""
+    return _loaded.get(module_name.split(".")[0])
+
+
+def package_folder(cls: type) -> Path:
+    """The folder of the package that a class belongs to, however it was imported."""
+    package = package_of(cls.__module__)
+    if package is not None:
+        return package.path
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    if file is None:
+        raise PackageError(f"{cls.__qualname__} belongs to no file: no package to find beside it")
+    return Path(file).resolve().parent
+
+
+def sibling(cls: type, name: str) -> ModuleType:
+    """The module ``name`` of the package that a class belongs to, however it was imported."""
+    package = package_of(cls.__module__)
+    if package is not None:
+        return package.module(name)
+    parent = cls.__module__.rpartition(".")[0]
+    return importlib.import_module(f"{parent}.{name}" if parent else name)
+
+
+def load_class(path: str, digest: str, module: str, name: str) -> type[Any]:
+    """What a pickled class of a package becomes: the same class, from the same bytes, or a :class:`PackageError`."""
+    package = Package.read(path)
+    if package.digest != digest:
+        raise PackageError(f"{path} has changed since {name} was pickled: make the environment again")
+    value: type[Any] = getattr(package.module(module), name)
+    return value
+
+
+def pickle_by_loader(metaclass: type) -> None:
+    """Let the classes of a metaclass pickle through :func:`load_class` when the loader made them."""
+    copyreg.pickle(metaclass, _reduce_class)
+
+
+def _reduce_class(cls: type) -> Any:
+    package = package_of(cls.__module__)
+    if package is None:
+        return cls.__qualname__  # by reference, as any class
+    return load_class, (str(package.path), package.digest, cls.__module__.partition(".")[2], cls.__qualname__)
+
+
+def _ignored(relative: Path) -> bool:
+    return any(part in IGNORED_FOLDERS for part in relative.parts[:-1]) or relative.name.startswith(IGNORED_PREFIXES)
+
+
+def _digest(files: Mapping[str, bytes]) -> str:
+    total = hashlib.sha256()
+    for name, data in sorted(files.items()):
+        total.update(f"{name}\0{len(data)}\0".encode())
+        total.update(data)
+    return total.hexdigest()
+
+
+class _Loader(importlib.abc.InspectLoader):
+    """Compiles a module of a package from the bytes that were hashed."""
+
+    def __init__(self, package: Package, file: str) -> None:
+        self.package = package
+        self.file = file
+
+    def get_source(self, fullname: str) -> str:
+        return importlib.util.decode_source(self.package.files[self.file])
+
+    def is_package(self, fullname: str) -> bool:
+        return self.file.endswith("__init__.py")
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(self.package.files[self.file], str(self.package.path / self.file), "exec", dont_inherit=True)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        root, _, rest = fullname.partition(".")
+        package = _loaded.get(root)
+        if package is None:
+            return None
+        stem = rest.replace(".", "/")
+        candidates = [f"{stem}/__init__.py", f"{stem}.py"] if stem else ["__init__.py"]
+        file = next((name for name in candidates if name in package.files), None)
+        if file is None:
+            return None
+        is_package = file.endswith("__init__.py")
+        spec = importlib.machinery.ModuleSpec(fullname, _Loader(package, file), is_package=is_package)
+        spec.origin = str(package.path / file)
+        spec.has_location = True
+        if is_package:
+            spec.submodule_search_locations = [str((package.path / file).parent)]
+        return spec
+
+
+sys.meta_path.insert(0, _Finder())

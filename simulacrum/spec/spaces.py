@@ -1,0 +1,57 @@
+"""Which spaces are supported, and the arrays that hold their elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from ..errors import SpaceError
+
+Space = spaces.Space[Any]
+
+BOX_DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
+SUPPORTED_ACTIONS = "Discrete, MultiDiscrete, MultiBinary or Box"
+SUPPORTED_OBSERVATIONS = "Box, Discrete, MultiDiscrete, MultiBinary, or a Dict of these"
+
+
+def check_action_space(space: object) -> None:
+    """Raise :class:`SpaceError` unless the space is one of those that an action may have."""
+    _check_leaf(space, "action space", SUPPORTED_ACTIONS)
+
+
+def check_observation_space(space: object) -> None:
+    """Raise :class:`SpaceError` unless the space is one of those that an observation may have."""
+    if not isinstance(space, spaces.Dict):
+        _check_leaf(space, "observation space", SUPPORTED_OBSERVATIONS)
+        return
+    if not space.spaces:
+        raise SpaceError(f"observation space: expected {SUPPORTED_OBSERVATIONS}, got an empty Dict")
+    for key, part in space.spaces.items():
+        if key in ("action", "reward", "done", "terminated", "truncated", "next", "state", "clock", "action_mask"):
+            raise SpaceError(f"observation space: the key {key!r} is TorchRL's or the framework's own; choose another")
+        _check_leaf(part, f"observation space, key {key!r}", SUPPORTED_OBSERVATIONS)
+
+
+def _check_leaf(space: object, where: str, supported: str) -> None:
+    if not isinstance(space, (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)):
+        raise SpaceError(f"{where}: expected {supported}, got {space!r}")
+    if str(space.dtype) not in BOX_DTYPES:
+        raise SpaceError(f"{where}: expected one of the dtypes {', '.join(BOX_DTYPES)}, got {space.dtype}")
+
+
+def leaves(space: Space) -> dict[str | None, Space]:
+    """The parts of an observation space by key; an array space is one part with the key ``None``."""
+    return dict(space.spaces) if isinstance(space, spaces.Dict) else {None: space}
+
+
+def same_space(one: Space, other: Space) -> bool:
+    """Equal in kind, shape, dtype and bounds. (Gymnasium's own ``==`` rounds Box bounds.)"""
+    if isinstance(one, spaces.Dict) and isinstance(other, spaces.Dict):
+        return list(one) == list(other) and all(same_space(one[key], other[key]) for key in one)
+    if type(one) is not type(other) or one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if isinstance(one, spaces.Box) and isinstance(other, spaces.Box):
+        return np.array_equal(one.low, other.low) and np.array_equal(one.high, other.high)
+    return bool(one == other)

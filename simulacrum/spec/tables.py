@@ -1,0 +1,54 @@
+"""Reads the Markdown tables of ``spec.md``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+
+from ..errors import SpecError
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: the words of its header row in lower case, its rows, and the line on which it begins (from 1)."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    line: int
+
+    def column(self, name: str) -> tuple[str, ...]:
+        """The cells of a column; raises :class:`SpecError` where there is none of that name."""
+        if name not in self.header:
+            raise SpecError(f"spec.md, line {self.line}: the table {self.header[0]!r} has no column {name!r}")
+        at = self.header.index(name)
+        return tuple(row[at] for row in self.rows)
+
+    def records(self) -> list[dict[str, str]]:
+        """The rows as dictionaries by column."""
+        return [dict(zip(self.header, row, strict=True)) for row in self.rows]
+
+
+def read_tables(text: str) -> dict[str, Table]:
+    """The tables of a Markdown text by their first header cell. Two with the same one raise :class:`SpecError`."""
+    tables: dict[str, Table] = {}
+    rows: list[list[str]] = []
+    line = 0
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        if token.type == "table_open":
+            rows, line = [], (token.map or [0])[0] + 1
+        elif token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline" and rows and token.level >= 4:
+            rows[-1].append(_plain(token.content))
+        elif token.type == "table_close":
+            table = Table(tuple(cell.lower() for cell in rows[0]), tuple(tuple(row) for row in rows[1:]), line)
+            if table.header[0] in tables:
+                raise SpecError(f"spec.md, line {line}: a second table {table.header[0]!r}")
+            tables[table.header[0]] = table
+            rows = []
+    return tables
+
+
+def _plain(cell: str) -> str:
+    return cell.replace("`", "").replace("\\|", "|").strip()
