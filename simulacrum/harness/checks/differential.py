@@ -1,0 +1,46 @@
+"""Every fast row equals its own reference, bit by bit, for many batch sizes and over many episodes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..context import Context
+from ..lockstep import Lockstep
+from ..sources import Actions, seeds
+
+
+def sampled_rows(rng: np.random.Generator, rows: int, count: int) -> np.ndarray:
+    """Which rows get a reference: all, or the first, the last, and others at random."""
+    if count >= rows:
+        return np.arange(rows)
+    middle = rng.choice(np.arange(1, rows - 1), count - 2, replace=False)
+    return np.sort(np.concatenate([[0, rows - 1], middle]))
+
+
+def check(context: Context) -> None:
+    """From the reset observation on: observations (terminal and first ones too), reward, flags, state and clock."""
+    sizes = context.profile.sizes
+    total = sum(steps * count for count, steps in sizes.values())
+    for device in context.profile.devices:
+        done = 0
+        for rows, (count, steps) in sizes.items():
+            instance_seeds = seeds(context.rng, rows)
+            env = context.env(rows, instance_seeds, device=device)
+            chosen = sampled_rows(context.rng, rows, count)
+            lockstep = Lockstep(context, env, chosen, f"N = {rows}, {device}")
+            actions = Actions(context.package, context.rng, rows)
+            now = lockstep.reset(instance_seeds)
+            for step in range(steps):
+                _, now = lockstep.step(actions.next(now))
+                if step % 64 == 0:
+                    context.progress((done + step * count) / total)
+            done += steps * count
+    spec = context.package.spec
+    if spec.declared("terminates"):
+        context.met("terminations", "terminates: yes")
+    if spec.declared("truncates"):
+        context.met("truncations", "truncates: yes")
+    context.note(
+        "rows compared with a reference at each N: "
+        + ", ".join(f"{rows}: {'all' if count >= rows else count}" for rows, (count, _) in sizes.items())
+    )

@@ -1,0 +1,114 @@
+"""``Context``: what a check works with, and where it puts what it found."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import torch
+
+from ..fast import FastEnv
+from ..spec import Package
+from .finding import Finding
+from .places import writable_folder
+from .profile import Profile
+
+Progress = Callable[[str, float], None]
+
+
+class CheckFailed(Exception):
+    """Ends a check; its finding is in the context."""
+
+
+class NotApplicable(Exception):
+    """Ends a check of what the environment does not declare."""
+
+
+class Context:
+    """One run of one check on one package.
+
+    Attributes:
+        name: the check's name.
+        package, profile: what is checked, and how far.
+        rng: a NumPy generator of its own, which follows from the profile's seed and the check's name.
+        counts: how much was compared; ``notes``: what the report should repeat; ``findings``: what is wrong.
+        facts: what the report keeps under the check's name (throughput's figures, say).
+    """
+
+    def __init__(self, name: str, package: Package, profile: Profile, progress: Progress | None = None) -> None:
+        self.name, self.package, self.profile = name, package, profile
+        self.rng = np.random.default_rng([profile.seed, zlib.crc32(name.encode())])
+        self.counts: Counter[str] = Counter()
+        self.notes: list[str] = []
+        self.findings: list[Finding] = []
+        self.facts: dict[str, Any] = {}
+        self._progress = progress or (lambda name, share: None)
+
+    def count(self, what: str, number: int = 1) -> None:
+        """Add to a count."""
+        self.counts[what] += int(number)
+
+    def note(self, text: str) -> None:
+        """Something that the report repeats."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def progress(self, share: float) -> None:
+        """How much of the check is done, 0 to 1."""
+        self._progress(self.name, min(share, 1.0))
+
+    def problem(self, message: str, **values: Any) -> None:
+        """Note a finding and go on."""
+        self._add(Finding(self.name, message, **values))
+
+    def fail(self, finding: Finding | str, trajectories: dict[str, Any] | None = None) -> NoReturn:
+        """Note a finding, write both sides' trajectories beside the report, and end the check."""
+        finding = Finding(self.name, finding) if isinstance(finding, str) else finding
+        if trajectories is not None:
+            finding = replace(finding, trajectories=str(self._write(finding, trajectories)))
+        self._add(finding)
+        raise CheckFailed(finding.message)
+
+    def require(self, condition: bool, message: str) -> None:
+        """End the check with a finding unless a condition holds."""
+        if not condition:
+            self.fail(message)
+
+    def met(self, what: str, declared: str) -> None:
+        """End the check with a finding when it never met what the spec declares."""
+        if not self.counts[what]:
+            self.fail(f"no {what} seen, though spec.md declares {declared}: this run proves nothing about it")
+
+    def not_applicable(self, reason: str) -> NoReturn:
+        """End the check: the environment does not declare what it is about."""
+        self.note(reason)
+        raise NotApplicable(reason)
+
+    def env(self, rows: int, seeds: np.ndarray | int | None = 0, **options: Any) -> FastEnv[Any]:
+        """A fast environment of N rows with seeds (an int, or uint64 [N]) on the profile's first device."""
+        seed = torch.from_numpy(seeds.view(np.int64).copy()) if isinstance(seeds, np.ndarray) else seeds
+        options = {"device": self.profile.devices[0], "expose_state": True, **options}
+        env: FastEnv[Any] = self.package.fast(batch_size=[rows], seed=seed, **options)
+        return env
+
+    def replay_command(self) -> str:
+        """The command that runs this check again with the same seed."""
+        profile = " --quick" if self.profile.name == "quick" else ""
+        return f"simulacrum validate {shlex.quote(str(self.package.path))} -k {self.name} --seed {self.profile.seed}{profile}"
+
+    def _add(self, finding: Finding) -> None:
+        self.findings.append(replace(finding, replay=self.replay_command()))
+
+    def _write(self, finding: Finding, trajectories: dict[str, Any]) -> Path:
+        folder = writable_folder(self.package.path) / "failures"
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{self.name}-seed{self.profile.seed}-instance{finding.instance}.json"
+        file.write_text(json.dumps({"finding": finding.as_dict(), **trajectories}, indent=1) + "\n")
+        return file

@@ -1,0 +1,28 @@
+"""Where reports, keys and the list of validated packages lie. Imports nothing heavy: the gate uses it at every ``make``."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+REPORT = "validation_report.json"
+SIGNATURE = "validation_report.sig"
+
+
+def state_folder() -> Path:
+    """``$XDG_STATE_HOME/simulacrum`` (``~/.local/state/simulacrum``)."""
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "simulacrum"
+
+
+def writable_folder(package: Path) -> Path:
+    """The package's own folder, or, where that is read-only, one for it in the state folder."""
+    if os.access(package, os.W_OK):
+        return package
+    name = f"{package.name}-{hashlib.sha256(str(package).encode()).hexdigest()[:16]}"
+    return state_folder() / "packages" / name
+
+
+def report_path(package: Path) -> Path:
+    """Where a package's report lies."""
+    return writable_folder(package) / REPORT

@@ -1,0 +1,56 @@
+"""How much a battery does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One battery's extent.
+
+    Attributes:
+        name: ``default``, or ``quick`` (a subset of the same checks, which writes no report).
+        seed: all that the battery draws at random follows from it.
+        sizes: batch size N -> (rows compared with a reference, steps) of the differential check.
+        sweep: (N, steps) of the invariant sweep.
+        independence: (N, steps) of the batch-independence check's large batch.
+        episodes: (reference, fast) episodes of a scripted policy.
+        compiled: whether compiled graphs are compared.
+        processes: whether other processes are started (another thread count, hash seed, collectors with workers).
+        seconds: how long throughput measures each side.
+        devices: where the fast side runs; the first is the one of most checks.
+    """
+
+    name: str = "default"
+    seed: int = 0
+    sizes: dict[int, tuple[int, int]] = field(
+        default_factory=lambda: {
+            1: (1, 3000), 2: (2, 2000), 3: (3, 2000), 7: (7, 1500), 65: (65, 1000), 513: (65, 800), 4096: (65, 800),
+        }
+    )
+    sweep: tuple[int, int] = (4096, 400)
+    independence: tuple[int, int] = (4096, 200)
+    episodes: tuple[int, int] = (400, 20_000)
+    compiled: bool = True
+    processes: bool = True
+    seconds: float = 1.5
+    devices: tuple[str, ...] = ("cpu",)
+
+    def seeded(self, seed: int) -> Profile:
+        """The same battery with another seed."""
+        return replace(self, seed=seed)
+
+
+DEFAULT = Profile()
+QUICK = Profile(
+    name="quick",
+    sizes={1: (1, 400), 7: (7, 300), 65: (65, 150), 513: (33, 100)},
+    sweep=(1024, 200),
+    independence=(513, 100),
+    episodes=(50, 5000),
+    compiled=False,
+    processes=False,
+    seconds=0.3,
+)
+PROFILES = {"default": DEFAULT, "quick": QUICK}

@@ -1,0 +1,178 @@
+"""What both sides show, as arrays by name: the form in which they are compared.
+
+A *record* holds ``observation`` (or ``observation.key``), ``state.field``, ``clock.seed`` (uint64), ``clock.episode`` and
+``clock.t`` (int64), where there are any ``action_mask`` and ``info.name``, and of a step also ``reward``, ``terminated``
+and ``truncated``; each [rows, ...].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from tensordict import TensorDictBase
+
+from .. import bits
+from ..reference import ReferenceEnv, state_of
+from ..spec import Package
+
+Record = dict[str, np.ndarray]
+OUTCOME = ("reward", "terminated", "truncated")
+
+
+class FormError(Exception):
+    """A side gave a value that is not of the declared dtype or shape: which field, in which row, and what came."""
+
+    def __init__(self, field: str, message: str, row: int | None = None) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field, self.message, self.row = field, message, row
+
+
+def observation_names(package: Package) -> dict[str, spaces.Space[Any]]:
+    """The observation's names in a record, with their spaces."""
+    space = package.environment.observation_space
+    if isinstance(space, spaces.Dict):
+        return {f"observation.{key}": part for key, part in space.spaces.items()}
+    return {"observation": space}
+
+
+def fast_record(package: Package, td: TensorDictBase, rows: np.ndarray | None = None) -> Record:
+    """The record of a TensorDict (a reset's, a root's, or a step's ``next``) of an environment that exposes its state."""
+    record: Record = {}
+    batch = td.batch_size.numel()
+    dims = len(td.batch_size)
+
+    def put(name: str, value: Any) -> None:
+        array = value.detach().cpu().numpy()
+        array = array.reshape(batch, *array.shape[dims:])
+        record[name] = array if rows is None else array[rows]
+
+    for name in observation_names(package):
+        put(name, td.get(name.partition(".")[2] or name))
+    for name, value in td.get("state").items():
+        put(f"state.{name}", value)
+    for name, value in td.get("clock").items():
+        put(f"clock.{name}", value)
+    record["clock.seed"] = record["clock.seed"].view(np.uint64)
+    if "action_mask" in td.keys():
+        put("action_mask", td.get("action_mask"))
+    if "info" in td.keys():
+        for name, value in td.get("info").items():
+            put(f"info.{name}", value)
+    if "reward" in td.keys():
+        for name in OUTCOME:
+            put(name, td.get(name).squeeze(-1))
+    return record
+
+
+def reference_record(
+    package: Package, envs: Sequence[ReferenceEnv[Any]], seen: Sequence[Any], infos: Sequence[Mapping[str, Any]],
+    outcomes: Sequence[tuple[float, bool, bool]] | None = None,
+) -> Record:
+    """The record of some references: their observations, infos, states, and of a step (reward, terminated, truncated)."""
+    record: Record = {}
+    for name, space in observation_names(package).items():
+        key = name.partition(".")[2]
+        values = [value[key] for value in seen] if key else list(seen)
+        record[name] = _stacked(name, values, np.dtype(space.dtype), space.shape or (), strict=True)
+    states = [state_of(env) for env in envs]
+    for name, field in package.spec.fields.items():
+        if name != "t":
+            record[f"state.{name}"] = _stacked(
+                f"state.{name}", [getattr(state, name) for state in states], field.dtype, field.shape
+            )
+    record["clock.seed"] = np.array([env._seed for env in envs], np.uint64)
+    record["clock.episode"] = np.array([env._episode for env in envs], np.int64)
+    record["clock.t"] = np.array([state.t for state in states], np.int64)
+    for name in infos[0] if infos else ():
+        if name not in ("seed", "episode"):
+            key = name if name == "action_mask" else f"info.{name}"
+            record[key] = np.array([info[name] for info in infos])
+    if outcomes is not None:
+        rewards = [outcome[0] for outcome in outcomes]
+        record["reward"] = _stacked("reward", rewards, np.dtype(package.environment.reward_dtype), ())
+        record["terminated"] = np.array([outcome[1] for outcome in outcomes], np.bool_)
+        record["truncated"] = np.array([outcome[2] for outcome in outcomes], np.bool_)
+    return record
+
+
+def _stacked(
+    name: str, values: list[Any], dtype: np.dtype[Any], shape: tuple[int, ...], strict: bool = False
+) -> np.ndarray:
+    """Values of rows as one array of exactly this dtype and shape; raises :class:`FormError`."""
+    try:
+        array = np.array(values)
+        if array.dtype != dtype:
+            if strict and array.dtype.kind == "f":
+                raise ValueError(f"expected {dtype}, got {array.dtype}")
+            array = bits.exactly(array, dtype)
+    except ValueError as error:
+        raise FormError(name, str(error)) from None
+    if array.shape[1:] != shape:
+        raise FormError(name, f"expected the shape {shape} in each row, got {array.shape[1:]}")
+    return array
+
+
+def difference(reference: Record, fast: Record) -> tuple[str, int, Any, Any] | None:
+    """The first difference of two records: (field, row, reference's value, fast's value); None where there is none."""
+    names = [name for name in reference if name in fast]
+    absent = sorted(set(reference) ^ set(fast))
+    if absent:
+        side = "reference" if absent[0] in reference else "fast side"
+        return absent[0], 0, f"only the {side} gives {absent[0]}", ""
+    for name in names:
+        one, other = reference[name], fast[name]
+        if one.dtype != other.dtype or one.shape != other.shape:
+            return name, 0, f"{one.dtype} {list(one.shape[1:])}", f"{other.dtype} {list(other.shape[1:])}"
+        equal = bits.same_rows(one, other)
+        if not equal.all():
+            row = int(np.argmin(equal))
+            return name, row, one[row], other[row]
+    return None
+
+
+def take(record: Record, rows: Any) -> Record:
+    """The record of some rows."""
+    return {name: value[rows] for name, value in record.items()}
+
+
+class Namespace:
+    """A record's fields under a prefix as attributes, as ``checks.py`` takes a state."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.__dict__.update(values)
+
+
+def state_namespace(package: Package, record: Record) -> Namespace:
+    """The state of a record: the spec's fields as attributes [rows, ...], ``t`` in its own dtype."""
+    values = {name[6:]: value for name, value in record.items() if name.startswith("state.")}
+    return Namespace({**values, "t": record["clock.t"].astype(package.spec.fields["t"].dtype)})
+
+
+def observation_of(package: Package, record: Record) -> Any:
+    """The observation of a record: an array, or a dict of arrays."""
+    names = list(observation_names(package))
+    if names == ["observation"]:
+        return record["observation"]
+    return {name.partition(".")[2]: record[name] for name in names}
+
+
+def snapshot(package: Package, record: Record, row: int) -> dict[str, dict[str, Any]]:
+    """State and clock of one row, as ``ReferenceEnv.set_state`` takes them."""
+    state = {name[6:]: value[row] for name, value in record.items() if name.startswith("state.")}
+    return {"state": state, "clock": {name: int(record[f"clock.{name}"][row]) for name in ("seed", "episode", "t")}}
+
+
+def plain(value: Any) -> Any:
+    """Arrays and NumPy scalars as lists and Python scalars, for JSON."""
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def columns(records: Iterable[Record]) -> Record:
+    """Records of successive steps stacked: [steps, rows, ...]."""
+    listed = list(records)
+    return {name: np.stack([record[name] for record in listed]) for name in listed[0]}

@@ -1,0 +1,113 @@
+"""Where actions and seeds come from: random, held for runs of steps, at the bounds of the space, and scripted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from ..spec import Package
+from .records import Record, observation_of, state_namespace
+
+EDGE_SEEDS = (0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1)
+MODES = ("random", "held", "edges")
+
+
+def seeds(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Distinct seeds, uint64 [count]: random ones, and (where there is room) those at the edges of the words."""
+    values = rng.integers(0, 2**64, count, dtype=np.uint64, endpoint=False)
+    edges = np.array(EDGE_SEEDS, np.uint64)[: max(0, count - 2)]
+    values[: len(edges)] = edges
+    return rng.permutation(values)
+
+
+def random_actions(space: spaces.Space[Any], rng: np.random.Generator, count: int) -> np.ndarray:
+    """Uniform elements of an action space, [count, *shape] in its dtype."""
+    shape = (count, *(space.shape or ()))
+    if isinstance(space, spaces.Discrete):
+        return rng.integers(space.start, space.start + space.n, shape, dtype=np.int64).astype(space.dtype)
+    if isinstance(space, spaces.MultiDiscrete):
+        return (space.start + rng.integers(0, space.nvec, shape)).astype(space.dtype)
+    if isinstance(space, spaces.MultiBinary):
+        return rng.integers(0, 2, shape).astype(space.dtype)
+    assert isinstance(space, spaces.Box)
+    return _box(space, rng, shape)
+
+
+def _box(space: spaces.Box, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    if space.dtype.kind in "iub":
+        values = rng.integers(space.low.astype(np.int64), space.high.astype(np.int64), shape, endpoint=True)
+        return values.astype(space.dtype)
+    low, high = np.maximum(space.low, -1e3).astype(np.float64), np.minimum(space.high, 1e3).astype(np.float64)
+    return np.clip((low + rng.random(shape) * (high - low)).astype(space.dtype), space.low, space.high)
+
+
+def edge_actions(space: spaces.Space[Any], rng: np.random.Generator, count: int) -> np.ndarray:
+    """Elements at the bounds of an action space; for a Box also zeros of both signs where they lie inside."""
+    actions = random_actions(space, rng, count)
+    if isinstance(space, spaces.Box) and space.dtype.kind == "f":
+        choices = np.stack([space.low, space.high, np.zeros_like(space.low), -np.zeros_like(space.low)])
+        finite = np.isfinite(choices) & (choices >= space.low) & (choices <= space.high)
+        pick = rng.integers(0, len(choices), actions.shape)
+        chosen = np.take_along_axis(np.broadcast_to(choices[:, None], (4, *actions.shape)), pick[None], 0)[0]
+        allowed = np.take_along_axis(np.broadcast_to(finite[:, None], (4, *actions.shape)), pick[None], 0)[0]
+        return np.where(allowed, chosen, actions).astype(space.dtype)
+    if isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)):
+        low = np.asarray(space.start)
+        high = low + (space.n if isinstance(space, spaces.Discrete) else space.nvec) - 1
+        return np.where(rng.random(actions.shape) < 0.5, low, high).astype(space.dtype)
+    return actions
+
+
+class Actions:
+    """Actions for N rows, step after step; each row follows one way of choosing for a while, then another.
+
+    The ways: uniformly random; one action held for a run of steps; at the bounds; and each scripted policy of the package.
+    """
+
+    def __init__(self, package: Package, rng: np.random.Generator, rows: int, mean_run: float = 40.0) -> None:
+        self.package, self.rng, self.rows = package, rng, rows
+        self.space = package.environment.action_space
+        self.policies = [policy.policy for policy in package.checks.POLICIES]
+        self.change = 1.0 / mean_run
+        self.ways = len(MODES) + len(self.policies)
+        self.way = rng.integers(0, self.ways, rows)
+        self.held = random_actions(self.space, rng, rows)
+
+    def next(self, now: Record) -> np.ndarray:
+        """The actions for what all N rows show now: [N, *shape] in the space's dtype, in new memory."""
+        rng = self.rng
+        changing = rng.random(self.rows) < self.change
+        self.way = np.where(changing, rng.integers(0, self.ways, self.rows), self.way)
+        fresh = random_actions(self.space, rng, self.rows)
+        letting_go = self._wide(rng.random(self.rows) < 0.15)
+        self.held = np.where(letting_go, fresh, self.held)
+        actions = np.where(self._wide(self.way == 1), self.held, fresh)
+        actions = np.where(self._wide(self.way == 2), edge_actions(self.space, rng, self.rows), actions)
+        for number, policy in enumerate(self.policies, len(MODES)):
+            chosen = self._wide(self.way == number)
+            if chosen.any():
+                actions = np.where(chosen, policy_actions(self.package, policy, now), actions)
+        actions = actions.astype(self.space.dtype)
+        return self._legal(actions, now)
+
+    def _legal(self, actions: np.ndarray, now: Record) -> np.ndarray:
+        """Illegal actions replaced by random legal ones, where the environment has an action mask."""
+        mask = now.get("action_mask")
+        if mask is None or not isinstance(self.space, spaces.Discrete):
+            return actions
+        legal = np.take_along_axis(mask, (actions - self.space.start)[:, None], 1)[:, 0]
+        other = np.argmax(mask * self.rng.random(mask.shape), axis=1) + self.space.start
+        return np.where(legal, actions, other).astype(self.space.dtype)
+
+    def _wide(self, mask: np.ndarray) -> np.ndarray:
+        return mask.reshape(-1, *(1,) * len(self.space.shape or ()))
+
+
+def policy_actions(package: Package, policy: Any, now: Record) -> np.ndarray:
+    """A scripted policy's actions for all rows: [N, *shape] in the space's dtype."""
+    space = package.environment.action_space
+    rows = len(now["clock.t"])
+    chosen = np.asarray(policy(state_namespace(package, now), observation_of(package, now)))
+    return np.broadcast_to(chosen, (rows, *(space.shape or ()))).astype(space.dtype)

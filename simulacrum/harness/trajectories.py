@@ -1,0 +1,45 @@
+"""Trajectories as JSON, in the form of a package's ``schema.json`` (``$defs/trajectory``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..spec import Package
+from .records import Record, observation_of, plain, take
+
+if TYPE_CHECKING:
+    from .lockstep import Step
+
+
+def trajectory(
+    package: Package, identifier: str, steps: Sequence[Step], row: int, seed: int, episode: int
+) -> dict[str, Any]:
+    """The steps of one row that belong to one episode of one seed."""
+
+    def mine(record: Record) -> bool:
+        return bool(record["clock.seed"][row] == seed and record["clock.episode"][row] == episode)
+
+    own = [step for step in steps if mine(step.before)]
+    content: dict[str, Any] = {"id": identifier, "seed": seed, "episode": episode, "first": {}, "steps": []}
+    if own:
+        content["first"] = view(package, own[0].before, row)
+    for step in own:
+        content["steps"].append(
+            {
+                "t": int(step.before["clock.t"][row]),
+                "action": plain(step.action[row]),
+                **{name: plain(step.ended[name][row]) for name in ("reward", "terminated", "truncated")},
+                **view(package, step.ended, row),
+            }
+        )
+    return content
+
+
+def view(package: Package, record: Record, row: int) -> dict[str, Any]:
+    """State (with ``t``) and observation of one row."""
+    one = take(record, slice(row, row + 1))
+    state = {name[6:]: plain(value[0]) for name, value in one.items() if name.startswith("state.")}
+    seen = observation_of(package, one)
+    seen = {key: plain(value[0]) for key, value in seen.items()} if isinstance(seen, dict) else plain(seen[0])
+    return {"state": {**state, "t": int(one["clock.t"][0])}, "observation": seen}
