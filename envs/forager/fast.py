@@ -23,7 +23,7 @@ from . import (
     Slots,
 )
 
-# By heading: north, east, south, west, as the actions count them. One further is one turn clockwise.
+# By heading: 0 north, 1 east, 2 south, 3 west, as the actions count them; the next one is one turn clockwise.
 DX = [0, 1, 0, -1]
 DY = [1, 0, -1, 0]
 
@@ -60,7 +60,7 @@ class ForagerFast(simulacrum.FastEnv[State]):
         )
 
     def transition(self, state: State, action: Tensor, draw: Draw) -> tuple[State, Tensor, Tensor]:
-        heading = (action + draw.bernoulli(Slots.SLIP, SLIP_P)) % 4  # spec, transition 1: a slip rotates clockwise
+        heading = (action + draw.bernoulli(Slots.SLIP, SLIP_P)) & 3  # spec, transition 1: a slip is one turn, modulo 4
         x = torch.clamp(state.x + self.int32(DX).index_select(0, heading), 0, GRID - 1)  # spec, transition 2
         y = torch.clamp(state.y + self.int32(DY).index_select(0, heading), 0, GRID - 1)
 

@@ -20,7 +20,7 @@ class ActionChecker:
         self.dtype = torch_dtype(space.dtype)
         self.low, self.high = self._bounds()
 
-    def _bounds(self) -> tuple[Tensor | None, Tensor | None]:
+    def _bounds(self) -> tuple[Tensor, Tensor]:
         space = self.space
         low: np.ndarray | int
         high: np.ndarray | int

@@ -105,11 +105,15 @@ class Core:
         terminated = terminated.clone() if "terminated" in env._aliased else terminated
         return after, Outcome(self.observation(after), reward, terminated, truncated, terminated | truncated)
 
-    def advance_masked(self, carry: Carry, action: Tensor) -> tuple[Carry, Outcome, Fields]:
-        """A step, and without a branch the next episode of the rows that ended: (carry, outcome, observations)."""
+    def advance_masked(self, carry: Carry, action: Tensor) -> tuple[Carry | None, Outcome, Carry, Fields]:
+        """A step, and without a branch the next episode of the rows that ended.
+
+        Returns the carry that the step led to (where the environment shows its state, else None), the outcome, and the
+        carry and the observations with which the next step begins.
+        """
         after, outcome = self.advance(carry, action)
-        next_carry, seen = self.renew_masked(after, outcome.observation, outcome.done)
-        return next_carry, outcome, seen
+        renewed, seen = self.renew_masked(after, outcome.observation, outcome.done)
+        return after if self.env.expose_state else None, outcome, renewed, seen
 
     def renew_masked(self, carry: Carry, seen: Fields, mask: Tensor) -> tuple[Carry, Fields]:
         """The next episode of the rows of a mask (bool [N]), computed for all rows."""

@@ -20,6 +20,7 @@ from ..spec.package import pickle_by_loader
 from ..spec.state import CLOCK, field_names, state_class
 from .actions import ActionChecker
 from .core import Carry, Core, Fields, Outcome, expect, select, select_fields
+from .plain import PlainSteps
 from .probe import probe
 from .specs import done_spec, free_spec, leaf_spec, observation_keys, torch_dtype
 
@@ -35,7 +36,7 @@ class _FastMeta(_EnvPostInit):
 pickle_by_loader(_FastMeta)
 
 
-class FastEnv(EnvBase, Generic[StateT], metaclass=_FastMeta):
+class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
     """N instances that advance together: a :func:`~simulacrum.tensor_state` ``State`` and three pure functions.
 
     A subclass sets ``environment`` and writes :meth:`initial`, :meth:`transition` and :meth:`observation` over tensors
@@ -220,7 +221,8 @@ class FastEnv(EnvBase, Generic[StateT], metaclass=_FastMeta):
             clock[name] = value.reshape(self._rows).clone()
         check_words(clock["episode"], "episode")
         check_words(clock["t"], "t")
-        return Carry(fields, *clock.values(), *episode_keys(clock["seed"], clock["episode"]))
+        k0, k1 = episode_keys(clock["seed"], clock["episode"])
+        return Carry(fields, clock["seed"], clock["episode"], clock["t"], k0, k1)
 
     # ------------------------------------------------------------------ TorchRL's API
 
@@ -291,18 +293,10 @@ class FastEnv(EnvBase, Generic[StateT], metaclass=_FastMeta):
         if tensordict.device != self.device:
             tensordict = tensordict.to(self.device)
         self._assert_tensordict_shape(tensordict)
-        action = self._action(tensordict)
-        before = self._begun()
-        if self.resets == "masked":
-            after, outcome, seen = self._advance_masked(before, action)
-            tensordict.set("next", self._result(after, outcome))
-        else:
-            after, outcome = self._advance(before, action)
-            tensordict.set("next", self._result(after, outcome))
-            after, seen = self._renew(after, outcome.observation, outcome.done)
-        self._carry = after
+        after, outcome, seen = self._fused(self._action(tensordict))
+        tensordict.set("next", self._result(after, outcome))
         root = self._step_mdp(tensordict)
-        root.update(self._tensordict(self._visible(after, seen), self._no_flags()))
+        root.update(self._tensordict(self._visible(self._carry, seen), self._no_flags()))
         return tensordict, root
 
     def _begin_all(self) -> Carry:
@@ -328,19 +322,19 @@ class FastEnv(EnvBase, Generic[StateT], metaclass=_FastMeta):
             self._action_checker.check_values(action)
         return action
 
-    def _result(self, carry: Carry, outcome: Outcome) -> TensorDictBase:
+    def _result(self, carry: Carry | None, outcome: Outcome) -> TensorDictBase:
         rest = {name: getattr(outcome, name) for name in ("reward", "terminated", "truncated", "done")}
         shaped = {name: value.reshape(*self.batch_size, 1) for name, value in rest.items()}
         return self._tensordict(self._visible(carry, outcome.observation), shaped)
 
-    def _visible(self, carry: Carry, seen: Fields) -> dict[Any, Any]:
+    def _visible(self, carry: Carry | None, seen: Fields) -> dict[Any, Any]:
         values: dict[Any, Any] = {}
         for key, value in seen.items():
             if isinstance(key, tuple):
                 values.setdefault(key[0], {})[key[1]] = self._shaped(value)
             else:
                 values[key] = self._shaped(value)
-        return {**values, **self._exposed(carry)} if self.expose_state else values
+        return {**values, **self._exposed(carry)} if self.expose_state and carry is not None else values
 
     def _no_flags(self) -> dict[str, Tensor]:
         size, device = (*self.batch_size, 1), self.device

@@ -97,7 +97,7 @@ class FastRows:
         if mask is None:
             self.td = self.env.reset()
         else:
-            self.td = self.env.reset(self.td.clone(False).set("_reset", self._tensor(mask).unsqueeze(-1)), set_state=False)
+            self.td = self.env.reset(self.td.clone().set("_reset", self._tensor(mask).unsqueeze(-1)), set_state=False)
         return self.record(self.td)
 
     def enter(self, states: Record) -> Record:

@@ -1,0 +1,110 @@
+"""``PlainSteps``: resets and steps of a ``FastEnv`` by tensors alone, with no TensorDict; what the vector adapter uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .core import Carry, Core, Fields, Outcome, select_fields
+
+
+class PlainSteps:
+    """The part of :class:`~simulacrum.FastEnv` that takes and gives tensors ``[N, ...]``, N rows counted row-major.
+
+    The same carries advance as through TorchRL's ``reset``, ``step`` and ``step_and_maybe_reset``, with the same bits.
+    Returned tensors are never written again. Actions are taken as they are: nothing here checks them.
+    """
+
+    device: Any
+    resets: str
+    _rows: int
+    _carry: Carry | None
+    _core: Core
+    _next_seeds: Tensor | None
+    _observation_forms: dict[Any, tuple[torch.dtype, tuple[int, ...]]]
+    _advance: Callable[[Carry, Tensor], tuple[Carry, Outcome]]
+    _advance_masked: Callable[[Carry, Tensor], tuple[Carry | None, Outcome, Carry, Fields]]
+    _begun: Callable[[], Carry]
+    _renew: Callable[[Carry, Fields, Tensor], tuple[Carry, Fields]]
+
+    @property
+    def instance_episodes(self) -> Tensor:
+        """The running episode of every instance, int64 [N]: a copy."""
+        return self._begun().episode.clone()
+
+    def plain_reset(
+        self, seeds: Tensor | None = None, seeded: Tensor | None = None, mask: Tensor | None = None
+    ) -> Fields:
+        """Begin episodes: episode 0 of ``seeds`` in the rows that are ``seeded``, the next of its stream in any other.
+
+        Args:
+            seeds: int64 [N], the bits of the u64; read where ``seeded``.
+            seeded: bool [N]; given whenever ``seeds`` is.
+            mask: bool [N], the rows to reset; None for all. The very first reset begins every row.
+
+        Returns:
+            The observations of all rows by key, those outside the mask of the state in which they stay.
+        """
+        carry, own = self._carry, self._next_seeds
+        if carry is None or (own is not None and mask is None):
+            assert own is not None
+            chosen = own if seeds is None or seeded is None else torch.where(seeded, seeds, own)
+            self._carry, seen = self._core.begin(chosen, torch.zeros_like(chosen))
+            self._next_seeds = None
+            return seen
+        if seeds is not None and seeded is not None:
+            at = seeded if mask is None else seeded & mask
+            before_first = torch.full_like(carry.episode, -1)
+            carry = carry._replace(
+                seed=torch.where(at, seeds, carry.seed), episode=torch.where(at, before_first, carry.episode)
+            )
+        if mask is None:
+            self._carry, seen = self._core.begin(carry.seed, carry.episode + 1)
+            return seen
+        self._carry, _ = self._renew(carry, {}, mask)
+        return self._core.observation(self._carry)
+
+    def plain_step(self, action: Tensor, waiting: Tensor | None = None) -> Outcome:
+        """One step of every row, and no reset; but the rows that are ``waiting`` (bool [N]) begin their next episode.
+
+        Those rows show their first observation, reward 0 and no flag. Their actions are applied to nothing that stays,
+        yet must be elements of the space. No transition is computed from a state in which an episode has ended.
+        """
+        before = self._begun()
+        if waiting is None:
+            self._carry, outcome = self._advance(before, action)
+            return outcome
+        blank = {
+            key: torch.empty((self._rows, *shape), dtype=dtype, device=self.device)
+            for key, (dtype, shape) in self._observation_forms.items()
+        }
+        begun, first = self._renew(before, blank, waiting)
+        after, outcome = self._advance(begun, action)
+        fields = select_fields(waiting, begun.fields, after.fields)
+        self._carry = begun._replace(fields=fields, t=torch.where(waiting, begun.t, after.t))
+        stepped = ~waiting
+        return Outcome(
+            select_fields(waiting, first, outcome.observation),
+            torch.where(waiting, torch.zeros_like(outcome.reward), outcome.reward),
+            outcome.terminated & stepped,
+            outcome.truncated & stepped,
+            outcome.done & stepped,
+        )
+
+    def plain_step_and_reset(self, action: Tensor) -> tuple[Outcome, Fields]:
+        """One step of every row, and the next episode of those that ended: what the step showed, and what is seen now."""
+        _, outcome, seen = self._fused(action)
+        return outcome, seen
+
+    def _fused(self, action: Tensor) -> tuple[Carry | None, Outcome, Fields]:
+        """The same, with the carry that the step led to (None where resets are masked and the state is not shown)."""
+        before = self._begun()
+        if self.resets == "masked":
+            after, outcome, self._carry, seen = self._advance_masked(before, action)
+            return after, outcome, seen
+        after, outcome = self._advance(before, action)
+        self._carry, seen = self._renew(after, outcome.observation, outcome.done)
+        return after, outcome, seen

@@ -1,0 +1,177 @@
+"""The same seed gives the same bits: again, in another process, under other threads and settings, from any interface."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+from ... import rng
+from ..context import Context
+from ..lockstep import References
+from ..sources import Actions, seeds
+from ..traces import digest
+
+STEPS = 100
+SIZES = (7, 4096)
+
+
+def check(context: Context) -> None:
+    """Digests of traces against each other; and that no global generator is read or written."""
+    seed = int(context.rng.integers(0, 2**63))
+    first = {rows: _digest(context, rows, seed) for rows in SIZES}
+    for what, setting in _settings().items():
+        for rows in SIZES:
+            with setting():
+                context.require(_digest(context, rows, seed) == first[rows], f"N = {rows}: other bits {what}")
+            context.count("traces compared")
+    context.progress(0.4)
+    _seeding(context, seed)
+    _references(context)
+    _generators_untouched(context, seed)
+    context.progress(0.6)
+    if context.profile.processes:
+        _other_process(context, seed, first)
+
+
+def _digest(context: Context, rows: int, seed: int) -> str:
+    return digest(context.package, context.env(rows, seed), STEPS)
+
+
+def _settings() -> dict[str, object]:
+    """Surroundings that must change nothing, by name."""
+
+    @contextmanager
+    def again() -> Iterator[None]:
+        yield
+
+    @contextmanager
+    def threads() -> Iterator[None]:
+        count = torch.get_num_threads()
+        torch.set_num_threads(2)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(count)
+
+    @contextmanager
+    def default_dtype() -> Iterator[None]:
+        dtype = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(dtype)
+
+    @contextmanager
+    def generators() -> Iterator[None]:
+        with _kept_generators():
+            random.seed(1)
+            np.random.seed(2)  # noqa: NPY002 - the global generator is what must not matter
+            torch.manual_seed(3)
+            yield
+
+    return {
+        "when run again": again,
+        "with two threads": threads,
+        "with float64 as the default dtype": default_dtype,
+        "after the global generators were seeded": generators,
+    }
+
+
+def _seeding(context: Context, seed: int) -> None:
+    """``set_seed``, the constructor and ``first_instance`` give the instance seeds of the contract, all distinct."""
+    rows = 16
+    expected = [rng.instance_seed(seed, instance) for instance in range(rows)]
+    env = context.env(rows, seed)
+    made = _seeds(env)
+    env.reset()
+    env.set_seed(seed + 1)
+    kept = _seeds(env)
+    env.reset()
+    renewed = _seeds(env)
+    split = [_seeds(context.env(rows // 2, seed, first_instance=first)) for first in (0, rows // 2)]
+    context.require(made == expected, f"seed={seed}: expected the instance seeds {expected[:3]} ..., got {made[:3]} ...")
+    context.require(kept == expected, "set_seed took effect before the next full reset")
+    context.require(
+        renewed == [rng.instance_seed(seed + 1, instance) for instance in range(rows)], "set_seed gave other seeds"
+    )
+    context.require(split[0] + split[1] == expected, "first_instance gave other seeds than one whole environment")
+    context.require(not set(expected) & set(renewed), "neighbouring seeds share a stream")
+
+
+def _seeds(env: object) -> list[int]:
+    return [int(value) & 0xFFFFFFFFFFFFFFFF for value in env.instance_seeds]  # type: ignore[attr-defined]
+
+
+def _references(context: Context) -> None:
+    """References with the same seeds give the same records, made anew or seeded again."""
+    rows = 5
+    instance_seeds = seeds(context.rng, rows)
+    state = context.rng.bit_generator.state
+    first, other = References(context.package, rows), References(context.package, rows)
+    for round_number in range(2):
+        for references in (first, other):
+            context.rng.bit_generator.state = state
+            actions = Actions(context.package, context.rng, rows)
+            now = references.reset(instance_seeds)
+            records = [now]
+            for _ in range(STEPS):
+                ended, now = references.step(actions.next(now))
+                records += [ended, now]
+            if references is first and round_number == 0:
+                expected = records
+            same = all(
+                np.array_equal(one[name], two[name], equal_nan=one[name].dtype.kind == "f")
+                for one, two in zip(expected, records, strict=True)
+                for name in one
+            )
+            context.require(same, "reference.py gave other values for the same seeds and actions")
+
+
+@contextmanager
+def _kept_generators() -> Iterator[None]:
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002
+        torch.set_rng_state(states[2])
+
+
+def _generators_untouched(context: Context, seed: int) -> None:
+    """Neither side draws from a global generator."""
+    for side in ("fast.py", "reference.py"):
+        before = random.getstate(), np.random.get_state()[1].tobytes(), torch.get_rng_state()  # type: ignore[index,union-attr] # noqa: NPY002
+        if side == "fast.py":
+            _digest(context, 7, seed)
+        else:
+            env = context.package.reference()
+            env.reset(seed=seed)
+            action = context.package.environment.action_space.sample()
+            for _ in range(STEPS):
+                _, _, terminated, truncated, _ = env.step(action)
+                if terminated or truncated:
+                    env.reset()
+        context.require(random.getstate() == before[0], f"{side} draws from Python's global generator")
+        after = np.random.get_state()[1].tobytes()  # type: ignore[index,union-attr] # noqa: NPY002
+        context.require(after == before[1], f"{side} draws from NumPy's global generator")
+        context.require(torch.equal(torch.get_rng_state(), before[2]), f"{side} draws from torch's global generator")
+
+
+def _other_process(context: Context, seed: int, first: dict[int, str]) -> None:
+    """Another process, with another hash seed and thread count, gives the same digests."""
+    environ = {**os.environ, "PYTHONHASHSEED": "77", "OMP_NUM_THREADS": "2"}
+    command = [sys.executable, "-m", "simulacrum.harness.worker", str(context.package.path), str(seed), str(STEPS)]
+    done = subprocess.run([*command, *map(str, SIZES)], env=environ, capture_output=True, text=True, cwd=os.sep)
+    context.require(done.returncode == 0, f"another process could not run the environment:\n{done.stderr[-2000:]}")
+    found = dict(zip(SIZES, done.stdout.split()[-len(SIZES) :], strict=True))
+    context.require(found == first, f"another process gave other bits: {found}, here {first}")
+    context.count("traces compared", len(SIZES))

@@ -1,0 +1,82 @@
+"""Fixed traces: actions that follow from the clock alone, and the digest of what they lead to.
+
+The actions come from the randomness contract itself, so that a trace is the same for every version of NumPy and of this
+framework, and in every form that shows the clock: bare, transformed, collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from tensordict import TensorDictBase
+from torch import Tensor
+
+from .. import bits
+from ..fast import FastEnv
+from ..fast.specs import torch_dtype
+from ..rng.tensor import Draw
+from ..spec import Package
+from .lockstep import FastRows
+from .records import Record
+
+ACTION_SLOT = 239
+ROWS, STEPS, SEED = 64, 200, 20240229
+
+
+class ClockPolicy:
+    """A policy for any form that shows ``clock``: the action is a pure function of (seed, episode, t)."""
+
+    def __init__(self, package: Package, batch_size: tuple[int, ...]) -> None:
+        self.space = package.environment.action_space
+        self.batch_size = batch_size
+
+    def __call__(self, td: TensorDictBase) -> TensorDictBase:
+        """Write ``action``."""
+        clock = td.get("clock")
+        seed, episode, t = (clock.get(name).reshape(-1) for name in ("seed", "episode", "t"))
+        action = clock_actions(self.space, Draw.at(seed, episode, t))
+        return td.set("action", action.reshape(*td.batch_size, *action.shape[1:]))
+
+
+def clock_actions(space: spaces.Space[Any], draw: Draw) -> Tensor:
+    """Actions [N, *shape] in the space's dtype; a Box by uniform draws between its bounds (cut at +-1000)."""
+    shape = space.shape or None
+    if isinstance(space, spaces.Discrete):
+        return (draw.randint(ACTION_SLOT, int(space.n)) + int(space.start)).to(torch_dtype(space.dtype))
+    if isinstance(space, spaces.MultiDiscrete):
+        word = draw.bits(ACTION_SLOT, shape=shape)
+        return (torch.from_numpy(space.start) + word % torch.from_numpy(space.nvec)).to(torch_dtype(space.dtype))
+    if isinstance(space, spaces.MultiBinary):
+        return draw.bernoulli(ACTION_SLOT, 0.5, shape=shape).to(torch_dtype(space.dtype))
+    assert isinstance(space, spaces.Box)
+    low, high = (torch.from_numpy(np.clip(bound, -1e3, 1e3).astype(np.float64)) for bound in (space.low, space.high))
+    values = low + draw.uniform(ACTION_SLOT, shape=shape, dtype="float64") * (high - low)
+    return values.round().to(torch_dtype(space.dtype)) if space.dtype.kind in "iub" else values.to(torch_dtype(space.dtype))
+
+
+def trace(package: Package, env: FastEnv[Any], steps: int, fused: bool = True) -> Iterator[tuple[Record, Record]]:
+    """(what each step showed, what is shown now) for a fixed number of steps; first ({}, the first observations)."""
+    fast = FastRows(package, env, fused)
+    policy = ClockPolicy(package, tuple(env.batch_size))
+    yield {}, fast.reset()
+    for _ in range(steps):
+        yield fast.step(policy(fast.td).get("action").reshape(env.numel(), -1).cpu().numpy().reshape(
+            env.numel(), *(package.environment.action_space.shape or ())))
+
+
+def digest(package: Package, env: FastEnv[Any], steps: int, fused: bool = True) -> str:
+    """SHA-256 over a trace."""
+    total = bits.Digest()
+    for ended, now in trace(package, env, steps, fused):
+        total.update(ended)
+        total.update(now)
+    return total.hexdigest()
+
+
+def standard_digest(package: Package) -> str:
+    """The digest of the trace that a package commits in ``trace.json``: 64 instances, 200 steps, one fixed seed."""
+    return digest(package, package.fast(batch_size=[ROWS], seed=SEED, expose_state=True), STEPS)

@@ -1,0 +1,302 @@
+"""``FastVectorEnv``: a ``FastEnv`` as a ``gymnasium.vector.VectorEnv``, NumPy in and NumPy out."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+from torch import Tensor
+
+from . import render
+from .errors import ActionError, SeedError
+from .fast import FastEnv
+from .fast.actions import ActionChecker
+from .fast.core import Fields, Outcome
+from .fast.specs import observation_keys
+from .reference import ReferenceEnv
+from .rng.threefry import unsigned
+
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
+Infos = dict[str, Any]
+RENDER_MODES = tuple(mode for mode in render.MODES if mode != "human")  # there is no window for N instances
+
+
+class FastVectorEnv(VectorEnv[Any, Any, Any]):
+    """N instances behind Gymnasium's vector API, with the bits of ``SyncVectorEnv`` over N references.
+
+    Args:
+        env: a :class:`~simulacrum.FastEnv` with a batch size ``[N]``. From here on it belongs to this adapter: reset it
+            and step it through the adapter only. Its ``validate_actions`` is the switch for the checks of action values.
+        autoreset_mode: an ``AutoresetMode`` or its value. ``"NextStep"``: the step after a row's end ignores its action,
+            begins its next episode and gives reward 0 and no flag. ``"SameStep"``: the step that ends a row gives the first
+            observation of its next episode, and the last one in ``infos["final_obs"]``, with ``infos["final_info"]``.
+            ``"Disabled"``: a row that has ended is reset by ``reset(options={"reset_mask": mask})`` and cannot be stepped.
+        render_mode: None, ``"ansi"`` or ``"rgb_array"``.
+
+    Observations have the dtype of ``single_observation_space`` and the shape ``[N, ...]``; a Dict gives a dict of these.
+    Rewards are float64 [N], as ``SyncVectorEnv`` gives them; flags bool [N]. Every returned array is the caller's own: it
+    is never written again, and writing to it changes nothing here. The same holds for the arrays that are passed in.
+
+    Actions ``[N, ...]`` may be what ``action_space`` contains, integers of any width that hold an integer space's values, or
+    lists. Floats for an integer space are refused, and so is a float64 array for a float32 space: the reference refuses
+    it as well, and rounding it here would change it unseen (call ``actions.astype(numpy.float32)``). A list's numbers have
+    no dtype; they become the space's.
+
+    ``infos`` has the form of Gymnasium's ``_add_info``: arrays [N] by name with a mask ``_name`` of the rows that have them.
+    Each step tells ``action_mask`` and the implementation's own ``info``; where episodes begin, ``seed`` (uint64) is told,
+    and by ``reset`` also ``episode`` (int64). A step that begins episodes does not tell ``episode``, because Gymnasium's
+    ``RecordEpisodeStatistics`` takes that key of a step's infos for itself and refuses to find it there.
+
+    Errors: :class:`~simulacrum.errors.ActionError` for actions of another shape or dtype, or outside the space (it names
+    the row), :class:`~simulacrum.errors.SeedError` for seeds, ``gymnasium.error.ResetNeeded`` for a step before a reset
+    or, with autoresets disabled, after a row's end.
+    """
+
+    def __init__(
+        self,
+        env: FastEnv[Any],
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+    ) -> None:
+        if len(env.batch_size) != 1:
+            raise ValueError(f"batch_size: expected one size [N], got {list(env.batch_size)}")
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise ValueError(f"render_mode: expected None or one of {list(RENDER_MODES)}, got {render_mode!r}")
+        self.fast = env
+        self.num_envs = env.batch_size[0]
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.render_mode = render_mode
+        self.metadata = {
+            **copy.deepcopy(ReferenceEnv.metadata),
+            "render_modes": list(RENDER_MODES),
+            "autoreset_mode": self.autoreset_mode,
+        }
+        environment = env.environment
+        self.single_action_space = copy.deepcopy(environment.action_space)
+        self.single_observation_space = copy.deepcopy(environment.observation_space)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self._parts = observation_keys(self.single_observation_space)
+        self._checker = ActionChecker(self.single_action_space, torch.device("cpu"))
+        zero = np.zeros(self.single_action_space.shape, self.single_action_space.dtype)
+        self._neutral = np.minimum(np.maximum(zero, _numpy(self._checker.low)), _numpy(self._checker.high))  # an element
+        self._over: Mask | None = None  # [N] bool: the last step ended the row, and it was not reset; None: no reset yet
+
+    # ------------------------------------------------------------------ Gymnasium's API
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, Infos]:
+        """Begin episodes in all rows, or in those of ``options["reset_mask"]`` (bool [N], at least one); then (observations,
+        infos) of all rows, those outside the mask as they were.
+
+        Args:
+            seed: an int s gives row i episode 0 of the stream ``s + i``; N ints give each row its own, and a None among
+                them, or None alone, the next episode of the row's present stream. The first reset without a seed
+                begins episode 0 of the environment's own seeds (:attr:`FastEnv.instance_seeds`). 0 <= seed < 2**64.
+            options: ``reset_mask`` is read, not removed; others are ignored, as the reference ignores them.
+
+        Raises:
+            SeedError: a seed out of range or of another type, or not N of them.
+            TypeError, ValueError: a mask that is no bool array, or has another shape, or no true element.
+            ResetNeeded: the first reset leaves rows out.
+        """
+        mask = self._reset_mask(options)
+        seeds, seeded = self._seeds(seed)
+        if self._over is None and mask is not None and not mask.all():
+            raise ResetNeeded("reset: no episode has begun in the rows outside the mask; call reset() without one first")
+        if seeded is not None and np.ndim(seed) == 0:
+            super().reset(seed=int(seed))  # np_random
+        seen = self.fast.plain_reset(*(self._tensor(value) for value in (seeds, seeded, mask)))
+        self._over = np.zeros(self.num_envs, np.bool_) if mask is None or self._over is None else self._over & ~mask
+        begun = np.ones(self.num_envs, np.bool_) if mask is None else mask
+        infos: Infos = {}
+        self._tell(infos, "seed", self._instance_seeds(), begun)
+        self._tell(infos, "episode", _numpy(self.fast.instance_episodes), begun)
+        for name, value in self._extras(seen).items():
+            self._tell(infos, name, value, begun)
+        return self._observation(seen), infos
+
+    def step(self, actions: Any) -> tuple[Any, NDArray[np.float64], Mask, Mask, Infos]:
+        """Advance all rows by one step: (observations, rewards, terminations, truncations, infos); see the class.
+
+        Raises:
+            ActionError: ``actions`` is no element of ``action_space``; the state is then unchanged.
+            ResetNeeded: before the first reset; with autoresets disabled, when a row's episode is over.
+        """
+        if self._over is None:
+            raise ResetNeeded("step: no episode has begun; call reset() first")
+        waiting = self._over if self._over.any() else None
+        if waiting is not None and self.autoreset_mode is AutoresetMode.DISABLED:
+            rows = waiting.nonzero()[0].tolist()
+            raise ResetNeeded(
+                f"step: the episodes of the rows {rows} are over; call "
+                f"reset(options={{'reset_mask': mask}}) first, with a bool mask [{self.num_envs}] that is True in those rows"
+            )
+        action = self._action(actions, waiting)
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            outcome, seen = self.fast.plain_step_and_reset(action)
+        else:
+            outcome = self.fast.plain_step(action, self._tensor(waiting))
+            seen = outcome.observation
+        ended = _numpy(outcome.done)
+        infos: Infos = {}
+        begun = waiting
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+            self._over = ended.copy()  # a compiled graph may give one buffer for two flags
+        elif ended.any():
+            self._tell_final(infos, outcome, ended)
+            begun = ended
+        if begun is not None:
+            self._tell(infos, "seed", self._instance_seeds(), begun)
+        every = np.ones(self.num_envs, np.bool_)
+        for name, value in self._extras(seen).items():
+            self._tell(infos, name, value, every)
+        rewards = _numpy(outcome.reward).astype(np.float64)
+        return self._observation(seen), rewards, _numpy(outcome.terminated), _numpy(outcome.truncated), infos
+
+    def render(self) -> tuple[Any, ...] | None:
+        """The frame of every row's present state in ``render_mode``: texts, or RGB arrays uint8 [H, W, 3]."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render: no render_mode was given; make the environment with render_mode='rgb_array'")
+            return None
+        if self._over is None:
+            raise ResetNeeded("render: no episode has begun; call reset() first")
+        snapshot = self.fast.get_state()
+        fields = {name: _numpy(value) for name, value in snapshot["state"].items()}
+        fields["t"] = _numpy(snapshot["clock", "t"])
+        states = [SimpleNamespace(**{name: value[i] for name, value in fields.items()}) for i in range(self.num_envs)]
+        return tuple(render.frame(type(self.fast), state, self.render_mode) for state in states)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the :class:`~simulacrum.FastEnv`; what :meth:`close` calls."""
+        self.fast.close(raise_if_closed=False)
+
+    # ------------------------------------------------------------------ actions, seeds and masks as they come in
+
+    def _action(self, actions: Any, waiting: Mask | None) -> Tensor:
+        """Actions as a tensor of their own, checked; those of rows that wait for their reset are replaced, unseen."""
+        array = self._converted(actions, waiting)
+        if waiting is not None:
+            array[waiting] = self._neutral
+        action = torch.from_numpy(array)
+        if self.fast.validate_actions:
+            self._checker.check_values(action)
+        return action.to(self.fast.device)
+
+    def _converted(self, actions: Any, waiting: Mask | None) -> Array:
+        """A new array in the space's dtype; raises :class:`ActionError` for another shape or a dtype that would lose."""
+        shape, dtype = self.action_space.shape, np.dtype(self.single_action_space.dtype)
+        try:
+            array = np.asarray(actions)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ActionError(f"actions: expected {dtype} of shape {shape}, got no array: {error}") from error
+        if array.shape != shape:
+            raise ActionError(f"actions: expected shape {shape}, got {array.shape}")
+        if array.dtype != dtype and not np.can_cast(array.dtype, dtype):
+            whole = dtype.kind in "iu" and array.dtype.kind in "iu"
+            if whole:
+                self._check_width(array, dtype, waiting)
+            elif not (dtype.kind == "f" and array.dtype.kind in "iuf" and not hasattr(actions, "dtype")):
+                raise ActionError(
+                    f"actions: expected {dtype} for {self.single_action_space}, got {array.dtype}; "
+                    f"if that loses nothing, pass actions.astype(numpy.{dtype})"
+                )
+        return np.array(array, dtype, order="C")
+
+    def _check_width(self, array: Array, dtype: np.dtype[Any], waiting: Mask | None) -> None:
+        limits = np.iinfo(dtype)
+        outside = ((array < limits.min) | (array > limits.max)).reshape(self.num_envs, -1).any(-1)
+        outside &= True if waiting is None else ~waiting
+        if outside.any():
+            row = int(outside.argmax())
+            raise ActionError(
+                f"actions: expected elements of {self.single_action_space}, got {array[row].tolist()} in row {row}"
+            )
+
+    def _seeds(self, seed: Any) -> tuple[Array | None, Mask | None]:
+        """(the bits of the u64 as int64 [N], which rows are given one) of a seed; (None, None) of None."""
+        if seed is None:
+            return None, None
+        if np.ndim(seed) == 0:
+            first = unsigned(seed, 64, "seed")
+            unsigned(first + self.num_envs - 1, 64, f"seed of row {self.num_envs - 1}, seed + {self.num_envs - 1}")
+            values = np.arange(self.num_envs, dtype=np.uint64) + np.uint64(first)
+            return values.view(np.int64), np.ones(self.num_envs, np.bool_)
+        if len(seed) != self.num_envs:
+            raise SeedError(f"seed: expected an int or {self.num_envs} of them, got {len(seed)}")
+        numbers = [0 if one is None else unsigned(one, 64, f"seed of row {row}") for row, one in enumerate(seed)]
+        return np.array(numbers, np.uint64).view(np.int64), np.array([one is not None for one in seed])
+
+    def _reset_mask(self, options: Mapping[str, Any] | None) -> Mask | None:
+        """A copy of ``options["reset_mask"]``."""
+        if options is None or "reset_mask" not in options:
+            return None
+        mask, what = options["reset_mask"], f"options['reset_mask']: expected a bool array of shape ({self.num_envs},)"
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(f"{what}, got {mask.dtype if isinstance(mask, np.ndarray) else type(mask).__name__}")
+        if mask.shape != (self.num_envs,):
+            raise ValueError(f"{what}, got {mask.shape}")
+        if not mask.any():
+            raise ValueError(f"{what} with at least one True, got none")
+        return mask.copy()
+
+    def _tensor(self, array: Array | None) -> Tensor | None:
+        return None if array is None else torch.from_numpy(array).to(self.fast.device)
+
+    # ------------------------------------------------------------------ observations and infos as they go out
+
+    def _observation(self, seen: Fields) -> Any:
+        if not isinstance(self.single_observation_space, spaces.Dict):
+            return _numpy(seen["observation"])
+        return {key: _numpy(seen[key]) for key in self._parts}
+
+    def _extras(self, seen: Fields) -> dict[str, Array]:
+        """The implementation's infos by name, and ``action_mask``."""
+        infos = {key[1]: _numpy(value) for key, value in seen.items() if isinstance(key, tuple)}
+        if "action_mask" in seen:
+            infos["action_mask"] = _numpy(seen["action_mask"])
+        return infos
+
+    def _instance_seeds(self) -> Array:
+        return _numpy(self.fast.instance_seeds).view(np.uint64)
+
+    def _tell(self, infos: Infos, name: str, value: Array, rows: Mask) -> None:
+        """Put ``value`` where ``rows`` (bool [N]) is true, and zeros elsewhere, under ``name``, and the mask beside it."""
+        if not rows.all():
+            value = np.where(rows.reshape(-1, *(1,) * (value.ndim - 1)), value, np.zeros((), value.dtype))
+        infos[name], infos[f"_{name}"] = value, rows.copy()
+
+    def _tell_final(self, infos: Infos, outcome: Outcome, ended: Mask) -> None:
+        """``final_obs`` (object [N], None where a row goes on) and ``final_info``, with their masks."""
+        rows = ended.nonzero()[0]
+        parts = {key: _numpy(outcome.observation[key])[rows] for key in self._parts}
+        final = np.full(self.num_envs, None, dtype=object)
+        for place, row in enumerate(rows):
+            element = {key: _element(self._parts[key], part, place) for key, part in parts.items()}
+            final[row] = element if isinstance(self.single_observation_space, spaces.Dict) else element["observation"]
+        final_info: Infos = {}
+        for name, value in self._extras(outcome.observation).items():
+            self._tell(final_info, name, value, ended)
+        infos.update(final_obs=final, _final_obs=ended.copy(), final_info=final_info, _final_info=ended.copy())
+
+
+def _numpy(tensor: Tensor) -> Array:
+    """The tensor as an array, each element in memory of its own; without a copy where it lies in the host's memory so."""
+    array: Array = tensor.contiguous().cpu().numpy()
+    return array
+
+
+def _element(space: spaces.Space[Any], part: Array, place: int) -> Any:
+    """One row of a part: an array, or a scalar of a Discrete space."""
+    return part[place] if isinstance(space, spaces.Discrete) else part[place, ...]
