@@ -36,31 +36,33 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
     """N instances behind Gymnasium's vector API, with the bits of ``SyncVectorEnv`` over N references.
 
     Args:
-        env: a :class:`~simulacrum.FastEnv` with a batch size ``[N]``. From here on it belongs to this adapter: reset it
-            and step it through the adapter only. Its ``validate_actions`` is the switch for the checks of action values.
-        autoreset_mode: an ``AutoresetMode`` or its value. ``"NextStep"``: the step after a row's end ignores its action,
-            begins its next episode and gives reward 0 and no flag. ``"SameStep"``: the step that ends a row gives the first
-            observation of its next episode, and the last one in ``infos["final_obs"]``, with ``infos["final_info"]``.
-            ``"Disabled"``: a row that has ended is reset by ``reset(options={"reset_mask": mask})`` and cannot be stepped.
+        env: a :class:`~simulacrum.FastEnv` with a batch size ``[N]``. From here on it belongs to this adapter: reset
+            and step it through the adapter only. Its ``validate_actions`` switches the checks of action values.
+        autoreset_mode: an ``AutoresetMode`` or its value. ``"NextStep"``: the step after a row's end ignores its
+            action, begins its next episode and gives reward 0 and no flag. ``"SameStep"``: the step that ends a row
+            gives the first observation of its next episode, and the last one in ``infos["final_obs"]``, with
+            ``infos["final_info"]``. ``"Disabled"``: a row that has ended cannot be stepped, and is reset by
+            ``reset(options={"reset_mask": mask})``.
         render_mode: None, ``"ansi"`` or ``"rgb_array"``.
 
-    Observations have the dtype of ``single_observation_space`` and the shape ``[N, ...]``; a Dict gives a dict of these.
-    Rewards are float64 [N], as ``SyncVectorEnv`` gives them; flags bool [N]. Every returned array is the caller's own: it
-    is never written again, and writing to it changes nothing here. The same holds for the arrays that are passed in.
+    Observations have the dtype of ``single_observation_space`` and the shape ``[N, ...]``; a Dict gives a dict of
+    these. Rewards are float64 [N], as ``SyncVectorEnv`` gives them; flags bool [N]. Every returned array is the
+    caller's own: it is never written again, and writing to it changes nothing here. Nor does writing to an array that
+    was passed in.
 
-    Actions ``[N, ...]`` may be what ``action_space`` contains, integers of any width that hold an integer space's values, or
-    lists. Floats for an integer space are refused, and so is a float64 array for a float32 space: the reference refuses
-    it as well, and rounding it here would change it unseen (call ``actions.astype(numpy.float32)``). A list's numbers have
-    no dtype; they become the space's.
+    Actions ``[N, ...]`` may be what ``action_space`` contains, integers of any width that hold an integer space's
+    values, or lists. Floats for an integer space are refused, and so is a float64 array for a float32 space: the
+    reference refuses it as well, and rounding it here would change it unseen (pass ``actions.astype(numpy.float32)``).
+    A list's numbers have no dtype; they become the space's.
 
-    ``infos`` has the form of Gymnasium's ``_add_info``: arrays [N] by name with a mask ``_name`` of the rows that have them.
-    Each step tells ``action_mask`` and the implementation's own ``info``; where episodes begin, ``seed`` (uint64) is told,
-    and by ``reset`` also ``episode`` (int64). A step that begins episodes does not tell ``episode``, because Gymnasium's
-    ``RecordEpisodeStatistics`` takes that key of a step's infos for itself and refuses to find it there.
+    ``infos`` has the form of Gymnasium's ``_add_info``: arrays [N] by name, each with a mask ``_name`` of the rows
+    that have it. Each step tells ``action_mask`` and the implementation's own ``info``; where episodes begin, ``seed``
+    (uint64) is told, and by ``reset`` also ``episode`` (int64). A step that begins episodes does not tell ``episode``:
+    Gymnasium's ``RecordEpisodeStatistics`` writes to that key of a step's infos, and raises where it is taken.
 
-    Errors: :class:`~simulacrum.errors.ActionError` for actions of another shape or dtype, or outside the space (it names
-    the row), :class:`~simulacrum.errors.SeedError` for seeds, ``gymnasium.error.ResetNeeded`` for a step before a reset
-    or, with autoresets disabled, after a row's end.
+    Errors: :class:`~simulacrum.errors.ActionError` for actions of another shape or dtype, or outside the space (it
+    names the row), :class:`~simulacrum.errors.SeedError` for seeds, ``gymnasium.error.ResetNeeded`` for a step before
+    a reset or, with autoresets disabled, after a row's end.
     """
 
     def __init__(
@@ -90,21 +92,27 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._parts = observation_keys(self.single_observation_space)
         self._checker = ActionChecker(self.single_action_space, torch.device("cpu"))
-        zero = np.zeros(self.single_action_space.shape, self.single_action_space.dtype)
-        self._neutral = np.minimum(np.maximum(zero, _numpy(self._checker.low)), _numpy(self._checker.high))  # an element
-        self._over: Mask | None = None  # [N] bool: the last step ended the row, and it was not reset; None: no reset yet
+        zero = np.zeros((), self.single_action_space.dtype)
+        low, high = _numpy(self._checker.low), _numpy(self._checker.high)
+        self._neutral = np.minimum(np.maximum(zero, low), high)  # an element, or what broadcasts to one
+        self._over: Mask | None = None  # [N] bool: ended, and waits for its reset; None before a reset
 
     # ------------------------------------------------------------------ Gymnasium's API
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, Infos]:
-        """Begin episodes in all rows, or in those of ``options["reset_mask"]`` (bool [N], at least one); then (observations,
-        infos) of all rows, those outside the mask as they were.
+        """Begin episodes in all rows, or in those of ``options["reset_mask"]`` (bool [N], one true at least).
 
         Args:
-            seed: an int s gives row i episode 0 of the stream ``s + i``; N ints give each row its own, and a None among
-                them, or None alone, the next episode of the row's present stream. The first reset without a seed
-                begins episode 0 of the environment's own seeds (:attr:`FastEnv.instance_seeds`). 0 <= seed < 2**64.
-            options: ``reset_mask`` is read, not removed; others are ignored, as the reference ignores them.
+            seed: an int s gives row i episode 0 of the stream ``s + i``; N ints give each row its own, and a None
+                among them, or None alone, the next episode of the row's present stream. The first reset without a
+                seed begins episode 0 of the environment's own seeds (:attr:`FastEnv.instance_seeds`).
+                0 <= seed < 2**64.
+            options: ``reset_mask`` is read and, unlike in ``SyncVectorEnv``, not removed, so that a wrapper around
+                this environment sees it too; others are ignored, as the reference ignores them.
+
+        Returns:
+            (observations, infos): the observations of all rows, those outside the mask as they were; the infos of the
+            rows that were reset.
 
         Raises:
             SeedError: a seed out of range or of another type, or not N of them.
@@ -114,7 +122,7 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         mask = self._reset_mask(options)
         seeds, seeded = self._seeds(seed)
         if self._over is None and mask is not None and not mask.all():
-            raise ResetNeeded("reset: no episode has begun in the rows outside the mask; call reset() without one first")
+            raise ResetNeeded("reset: outside the mask no episode has begun; call reset() without a mask first")
         if seeded is not None and np.ndim(seed) == 0:
             super().reset(seed=int(seed))  # np_random
         seen = self.fast.plain_reset(*(self._tensor(value) for value in (seeds, seeded, mask)))
@@ -140,8 +148,8 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         if waiting is not None and self.autoreset_mode is AutoresetMode.DISABLED:
             rows = waiting.nonzero()[0].tolist()
             raise ResetNeeded(
-                f"step: the episodes of the rows {rows} are over; call "
-                f"reset(options={{'reset_mask': mask}}) first, with a bool mask [{self.num_envs}] that is True in those rows"
+                f"step: the episodes of the rows {rows} are over; call reset(options={{'reset_mask': mask}}) first, "
+                f"with a bool mask of shape ({self.num_envs},) that is True in those rows"
             )
         action = self._action(actions, waiting)
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
@@ -195,7 +203,7 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         return action.to(self.fast.device)
 
     def _converted(self, actions: Any, waiting: Mask | None) -> Array:
-        """A new array in the space's dtype; raises :class:`ActionError` for another shape or a dtype that would lose."""
+        """A new array in the space's dtype; :class:`ActionError` for another shape or a dtype that would lose."""
         shape, dtype = self.action_space.shape, np.dtype(self.single_action_space.dtype)
         try:
             array = np.asarray(actions)
@@ -272,7 +280,7 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         return _numpy(self.fast.instance_seeds).view(np.uint64)
 
     def _tell(self, infos: Infos, name: str, value: Array, rows: Mask) -> None:
-        """Put ``value`` where ``rows`` (bool [N]) is true, and zeros elsewhere, under ``name``, and the mask beside it."""
+        """Set ``name`` to ``value`` where ``rows`` (bool [N]) is true and zeros elsewhere, and the mask beside it."""
         if not rows.all():
             value = np.where(rows.reshape(-1, *(1,) * (value.ndim - 1)), value, np.zeros((), value.dtype))
         infos[name], infos[f"_{name}"] = value, rows.copy()
@@ -292,7 +300,7 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
 
 
 def _numpy(tensor: Tensor) -> Array:
-    """The tensor as an array, each element in memory of its own; without a copy where it lies in the host's memory so."""
+    """The tensor as an array, each element in memory of its own; no copy where the tensor is so on the CPU."""
     array: Array = tensor.contiguous().cpu().numpy()
     return array
 

@@ -259,8 +259,9 @@ def number(value: Any) -> Any:
 
 
 @CASES
-@given(st.lists(st.sampled_from([0, 1, 2**63 - 1, 2**63, 2**64 - 1]), min_size=1, max_size=12))
+@given(st.lists(st.sampled_from([0, 1, 2**63 - 1, 2**63, 2**64 - 1]), min_size=1, max_size=64))
 def test_permutation_is_unsigned_and_stable(keys: list[int]) -> None:
+    """Up to 64 keys with ties: below 17, a sort that is not stable in name is so in effect."""
     rows = batched([(0, 0, 0)])
     with forced([(key >> 32, key & 0xFFFFFFFF) for key in keys]):
         plain = rng.Draw.at(0, 0, 0).permutation(3, len(keys))

@@ -1,4 +1,4 @@
-"""``PlainSteps``: resets and steps of a ``FastEnv`` by tensors alone, with no TensorDict; what the vector adapter uses."""
+"""``PlainSteps``: a ``FastEnv``'s resets and steps by tensors alone, without a TensorDict; the vector adapter's way."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class PlainSteps:
         )
 
     def plain_step_and_reset(self, action: Tensor) -> tuple[Outcome, Fields]:
-        """One step of every row, and the next episode of those that ended: what the step showed, and what is seen now."""
+        """One step of every row, and the next episode of those that ended: what the step showed, what is seen now."""
         _, outcome, seen = self._fused(action)
         return outcome, seen
 

@@ -26,3 +26,14 @@ def writable_folder(package: Path) -> Path:
 def report_path(package: Path) -> Path:
     """Where a package's report lies."""
     return writable_folder(package) / REPORT
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that a reader sees the old bytes or the new ones, never a part. Folders are made as needed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    work = path.with_name(f"{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    try:
+        work.write_bytes(data)
+        os.replace(work, path)
+    finally:
+        work.unlink(missing_ok=True)

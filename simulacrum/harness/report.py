@@ -1,14 +1,31 @@
-"""The report of a battery: JSON for machines, a table for people."""
+"""The report of a battery: what it found, on what, and a signature that says it was made here."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+import math
+import os
+import subprocess
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..spec import Package
+from ..errors import PackageError
+from ..spec.package import Package
+from . import checks, fingerprint, keys, report_views
+from .discovery import read_id, remember
 from .finding import Finding
-from .profile import Profile
+from .places import SIGNATURE, report_path, write_atomically
+from .profile import DEFAULT, Profile
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FORMAT = 1
+TOTALS = ("transitions", "episodes", "states injected", "terminations", "truncations")
+CAUSE = "cause "  # a count's name begins with it where the count is of one termination cause
 
 
 @dataclass(frozen=True)
@@ -23,26 +40,171 @@ class CheckResult:
     findings: list[Finding]
     facts: dict[str, Any] = field(default_factory=dict)
 
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "name": self.name, "outcome": self.outcome, "seconds": self.seconds, "counts": self.counts,
+            "notes": self.notes, "findings": [finding.as_dict() for finding in self.findings], "facts": self.facts,
+        }
+
 
 @dataclass
 class Report:
-    """A battery's results on one package."""
+    """A battery's results on one package.
+
+    Attributes:
+        package, profile, names: what was checked, how far, and which checks were asked for.
+        checks: the results so far.
+        started: when the battery began (UTC).
+        fingerprint: what the report vouches for, taken when the battery began: a change in the middle is found by the gate.
+        git: the commit of the package's checkout, ``-dirty`` where the package's folder differs from it; None outside one.
+    """
 
     package: Package
     profile: Profile
     names: tuple[str, ...]
     checks: list[CheckResult] = field(default_factory=list)
+    started: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
+    fingerprint: dict[str, Any] = field(default_factory=dict)
+    git: str | None = None
 
     @property
     def passed(self) -> bool:
         """Whether every check that was asked for ran and none failed."""
         return len(self.checks) == len(self.names) and all(check.outcome != "failed" for check in self.checks)
 
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON holds it: plain dictionaries, lists, texts and numbers (no NaN, no infinity)."""
+        counts: Counter[str] = Counter()
+        for check in self.checks:
+            counts.update(check.counts)
+        return _plain({
+            "format": FORMAT,
+            "package": {"id": _id(self.package), "name": self.package.name, "path": str(self.package.path)},
+            "outcome": "passed" if self.passed else "failed",
+            "profile": self.profile.name,
+            "seed": self.profile.seed,
+            "started": self.started.isoformat(timespec="seconds"),
+            "finished": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "seconds": round(sum(check.seconds for check in self.checks), 3),
+            "totals": {
+                **{name: counts[name] for name in TOTALS},
+                "causes": {name.removeprefix(CAUSE): n for name, n in sorted(counts.items()) if name.startswith(CAUSE)},
+            },
+            "combinations": self._combinations(),
+            "throughput": next((check.facts for check in self.checks if check.name == "throughput"), {}),
+            "checks": [check.as_dict() for check in self.checks],
+            "git": self.git,
+            "fingerprint": self.fingerprint,
+        })
+
     def write(self) -> Path:
-        """Sign and write the report."""
-        raise NotImplementedError
+        """Write the report beside the package (in the state folder where that is read-only), as JSON and as HTML, sign
+        it, and add the package to those validated on this machine. Returns the JSON's path.
+
+        A failing report is written as well, so that the gate can say so. A report of fewer than all checks, or of another
+        profile than the default, is not: it raises ValueError and names what is missing.
+        """
+        missing = self._missing()
+        if missing:
+            raise ValueError(
+                f"no report of {self.package.path} is written: {'; '.join(missing)} (run: simulacrum validate "
+                f"{self.package.path})"
+            )
+        content = self.as_dict()
+        data = (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()
+        path = report_path(self.package.path)
+        write_atomically(path, data)
+        write_atomically(path.with_name(SIGNATURE), keys.sign(data, keys.account_key()).to_bytes())
+        write_atomically(path.with_suffix(".html"), report_views.html(content).encode())
+        remember(self.package.path)
+        return path
+
+    def text(self) -> str:
+        """The report as plain text, for logs."""
+        return report_views.text(self.as_dict())
+
+    def table(self) -> Table:
+        """The report as a table for a terminal."""
+        return report_views.table(self.as_dict())
+
+    def html(self) -> str:
+        """The report as one HTML page that needs nothing else."""
+        return report_views.html(self.as_dict())
+
+    def _combinations(self) -> list[dict[str, str]]:
+        """What passing checks say they covered, each once, in order."""
+        covers = [
+            tuple(str(part) for part in covered)
+            for check in self.checks if check.outcome == "passed"
+            for covered in check.facts.get("covers", ())
+        ]
+        return [dict(zip(("form", "mode", "device"), covered, strict=True)) for covered in dict.fromkeys(covers)]
+
+    def _missing(self) -> list[str]:
+        missing = []
+        extent = replace(self.profile, seed=DEFAULT.seed, devices=DEFAULT.devices)
+        if extent != DEFAULT:
+            missing.append(f"the profile is {self.profile.name!r}, not the whole {DEFAULT.name!r} one")
+        done = {check.name for check in self.checks}
+        lacking = [name for name in checks.NAMES if name not in done]
+        if lacking:
+            missing.append(f"these checks did not run: {', '.join(lacking)}")
+        return missing
 
 
 def new_report(package: Package, profile: Profile, names: Any) -> Report:
-    """An empty report."""
-    return Report(package, profile, tuple(names))
+    """An empty report, with the fingerprint and the commit of now."""
+    return Report(
+        package, profile, tuple(names), fingerprint=fingerprint.take(package), git=_commit(package.path)
+    )
+
+
+def read(data: bytes) -> dict[str, Any]:
+    """A report's JSON. Raises ValueError where the bytes hold none; the format's number is for the caller to judge."""
+    try:
+        content = json.loads(data)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    if not isinstance(content, dict) or "format" not in content:
+        raise ValueError("expected a JSON object with a format number")
+    return content
+
+
+def _id(package: Package) -> str:
+    try:
+        return read_id(package.files["__init__.py"])
+    except PackageError:
+        return ""
+
+
+def _plain(value: Any) -> Any:
+    """Facts may hold NumPy values, tuples and infinities; JSON holds none of them."""
+    if isinstance(value, dict):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [_plain(part) for part in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if value is None or isinstance(value, (str, int, bool)) else str(value)
+
+
+def _commit(folder: Path) -> str | None:
+    if not _git(folder, "ls-files", "--", "."):
+        return None
+    commit = _git(folder, "rev-parse", "HEAD")
+    return f"{commit}-dirty" if commit and _git(folder, "status", "--porcelain", "--", ".") else commit
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """What git says; None where it fails or is not there. A hook's variables would lead it to another repository."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=60, env=environment
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -30,9 +30,8 @@ ROWS, STEPS, SEED = 64, 200, 20240229
 class ClockPolicy:
     """A policy for any form that shows ``clock``: the action is a pure function of (seed, episode, t)."""
 
-    def __init__(self, package: Package, batch_size: tuple[int, ...]) -> None:
+    def __init__(self, package: Package) -> None:
         self.space = package.environment.action_space
-        self.batch_size = batch_size
 
     def __call__(self, td: TensorDictBase) -> TensorDictBase:
         """Write ``action``."""
@@ -58,14 +57,25 @@ def clock_actions(space: spaces.Space[Any], draw: Draw) -> Tensor:
     return values.round().to(torch_dtype(space.dtype)) if space.dtype.kind in "iub" else values.to(torch_dtype(space.dtype))
 
 
+def actions_at(package: Package, record: Record) -> np.ndarray:
+    """The clock's actions for a record [..., rows]: [..., rows, *shape]."""
+    shape = record["clock.t"].shape
+    seed, episode, t = (
+        torch.from_numpy(np.ascontiguousarray(record[f"clock.{name}"]).view(np.int64).reshape(-1))
+        for name in ("seed", "episode", "t")
+    )
+    action = clock_actions(package.environment.action_space, Draw.at(seed, episode, t)).numpy()
+    return action.reshape(*shape, *action.shape[1:])
+
+
 def trace(package: Package, env: FastEnv[Any], steps: int, fused: bool = True) -> Iterator[tuple[Record, Record]]:
     """(what each step showed, what is shown now) for a fixed number of steps; first ({}, the first observations)."""
     fast = FastRows(package, env, fused)
-    policy = ClockPolicy(package, tuple(env.batch_size))
-    yield {}, fast.reset()
+    now = fast.reset()
+    yield {}, now
     for _ in range(steps):
-        yield fast.step(policy(fast.td).get("action").reshape(env.numel(), -1).cpu().numpy().reshape(
-            env.numel(), *(package.environment.action_space.shape or ())))
+        ended, now = fast.step(actions_at(package, now))
+        yield ended, now
 
 
 def digest(package: Package, env: FastEnv[Any], steps: int, fused: bool = True) -> str:

@@ -1,0 +1,122 @@
+"""Every way in which the fast side is run gives the same bits: what is benchmarked and trained on is what was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gymnasium.vector import AutoresetMode
+from torchrl.collectors import Collector
+from torchrl.envs import RewardSum, SerialEnv, StepCounter, TransformedEnv
+from torchrl.envs.transforms import Compose
+from torchrl.envs.utils import check_env_specs
+
+from ...fast import FastEnv
+from ...vector import FastVectorEnv
+from ..context import Context
+from ..finding import Finding
+from ..records import Record, difference, fast_record
+from ..traces import ClockPolicy, trace
+from ..vector_steps import compare_vector
+
+ROWS = 4096
+Steps = list[tuple[Record, Record]]
+
+
+def check(context: Context) -> None:
+    """One fixed trace, eager and by rows, against every other form."""
+    rows = ROWS if context.profile.compiled else 512
+    cap = context.package.environment.max_episode_steps or 100
+    steps = min(cap + 20, 160)
+    seed = int(context.rng.integers(0, 2**62))
+    expected = list(trace(context.package, context.env(rows, seed), steps))
+    forms = _forms(context, rows, seed, steps)
+    names = list(forms)
+    covered = [["tensor", "eager", context.profile.devices[0]]]
+    for number, (name, form) in enumerate(forms.items()):
+        _same(context, name, expected, form())
+        context.count("steps of rows compared", rows * steps)
+        context.progress((number + 1) / len(forms))
+    for mode in AutoresetMode:
+        adapter = FastVectorEnv(context.env(rows, seed), autoreset_mode=mode)
+        compare_vector(context, adapter, expected)
+        context.count("steps of rows compared", rows * steps)
+        names.append(f"VectorEnv, {mode.value}")
+    if context.profile.compiled:
+        covered.append(["tensor", "compiled", context.profile.devices[0]])
+    context.facts["covers"] = covered
+    context.facts["forms"] = names
+
+
+def _forms(context: Context, rows: int, seed: int, steps: int) -> dict[str, Callable[[], Iterator[tuple[Record, Record]]]]:
+    package = context.package
+
+    def bare(fused: bool = True, **options: Any) -> Callable[[], Iterator[tuple[Record, Record]]]:
+        return lambda: trace(package, context.env(rows, seed, **options), steps, fused)
+
+    forms = {
+        "resets masked": bare(resets="masked"),
+        "step, then reset": bare(fused=False),
+        "TransformedEnv": lambda: trace(package, _transformed(context.env(rows, seed)), steps),
+        "SerialEnv of two": lambda: trace(package, _serial(context, rows, seed), steps),
+        "Collector": lambda: _collected(context, context.env(rows, seed), steps),
+    }
+    if context.profile.compiled:
+        forms["compiled, resets by rows"] = lambda: _compiled(context, rows, seed, steps)
+        forms["compiled, resets masked"] = bare(resets="masked", compile=True)
+    return forms
+
+
+def _transformed(env: FastEnv[Any]) -> Any:
+    return TransformedEnv(env, Compose(StepCounter(), RewardSum()))
+
+
+def _serial(context: Context, rows: int, seed: int) -> Any:
+    """The same rows from two environments, by ``first_instance``, in one batch [rows]."""
+    half = rows // 2
+    makers = [lambda first=first: context.env(half, seed, first_instance=first) for first in (0, half)]
+    return SerialEnv(2, makers)
+
+
+def compiled_env(context: Context, rows: int, seed: int) -> FastEnv[Any]:
+    """A compiled environment with resets by rows."""
+    return context.env(rows, seed, compile=True)
+
+
+def _compiled(context: Context, rows: int, seed: int, steps: int) -> Iterator[tuple[Record, Record]]:
+    env = compiled_env(context, rows, seed)
+    yield from trace(context.package, env, steps)
+    check_env_specs(env)
+
+
+def _collected(context: Context, env: FastEnv[Any], steps: int) -> Iterator[tuple[Record, Record]]:
+    """What a collector gathers, in one batch of frames [rows, steps]."""
+    rows = env.numel()
+    policy = ClockPolicy(context.package)
+    collector = Collector(
+        env, policy, frames_per_batch=rows * steps, total_frames=rows * steps, auto_register_policy_transforms=False
+    )
+    data = next(iter(collector))
+    yield {}, fast_record(context.package, data[:, 0].exclude("next"))
+    for step in range(steps):
+        ended = fast_record(context.package, data[:, step].get("next"))
+        now = fast_record(context.package, data[:, step + 1].exclude("next")) if step + 1 < steps else {}
+        yield ended, now
+    collector.shutdown()
+
+
+def _same(context: Context, form: str, expected: Steps, found: Iterator[tuple[Record, Record]]) -> None:
+    for step, (one, other) in enumerate(zip(expected, found, strict=True)):
+        for when, left, right in (("step", one[0], other[0]), ("first state", one[1], other[1])):
+            differs = difference({name: left[name] for name in right if name in left}, right) if right else None
+            if differs is None:
+                continue
+            field, row, first, second = differs
+            at = one[1] if step == 0 else expected[step - 1][1]
+            seed, episode, t = (int(at[f"clock.{name}"][row]) for name in ("seed", "episode", "t"))
+            context.fail(
+                Finding(
+                    context.name, f"{form!r} gives other bits than eager steps in the {when} {step}: {second}, expected "
+                    f"{first}", form, row, seed, episode, t, field,
+                )
+            )

@@ -1,0 +1,152 @@
+"""What ``spec.md`` says, ``__init__.py``, ``schema.json``, ``checks.py`` and both implementations have; examples included."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import jsonschema
+import numpy as np
+
+from ...errors import SimulacrumError
+from ...spec.spaces import same_space
+from ...spec.state import field_names
+from ..context import Context
+from ..examples import run_examples
+from ..source import forbidden_sources
+
+EXAMPLES = 8  # worked transitions at the least
+
+
+def check(context: Context) -> None:
+    """Tables against declarations, then against both implementations, then the worked examples on both sides."""
+    parts = (_constants, _declarations, _slots, _spaces, _states, _schema, _checks, forbidden_sources, _examples)
+    for number, part in enumerate(parts):
+        try:
+            part(context)
+        except SimulacrumError as error:
+            context.problem(str(error))
+        context.progress((number + 1) / len(parts))
+
+
+def _expect(context: Context, what: str, stated: Any, found: Any, where: str) -> None:
+    context.count("facts compared")
+    if stated != found:
+        context.problem(f"{what}: spec.md says {stated!r}, {where} has {found!r}")
+
+
+def _constants(context: Context) -> None:
+    module = context.package.module()
+    for name, value in context.package.spec.constants.items():
+        found = getattr(module, name, None)
+        found = list(found) if isinstance(found, tuple) else found
+        _expect(context, f"constant {name}", value, found, "__init__.py")
+        if type(value) is not type(found):
+            context.problem(f"constant {name}: spec.md has a {type(value).__name__}, __init__.py a {type(found).__name__}")
+    stated = context.package.spec.constants
+    for name, value in vars(module).items():
+        if name.isupper() and isinstance(value, (int, float, list, tuple)) and name not in stated:
+            context.problem(f"constant {name}: __init__.py has it, spec.md's table does not")
+
+
+def _declarations(context: Context) -> None:
+    spec, environment = context.package.spec, context.package.environment
+    _expect(context, "id", spec.id, environment.id, "__init__.py")
+    _expect(context, "max_episode_steps", spec.max_episode_steps, environment.max_episode_steps, "__init__.py")
+    _expect(context, "reward dtype", spec.reward_dtype, np.dtype(environment.reward_dtype), "__init__.py")
+    _expect(context, "truncates", spec.declared("truncates"), environment.max_episode_steps is not None, "__init__.py")
+    _expect(context, "draws", spec.declared("draws"), len(environment.slots) > 0, "__init__.py")
+    _expect(context, "terminates", spec.declared("terminates"), bool(spec.terminations), "the termination table")
+    _expect(context, "forms", spec.declares["forms"], "tensor", "the package (tensor is the form that there is)")
+    for side in (context.package.reference, context.package.fast):
+        if side.environment is not environment:
+            context.problem(f"{side.__name__}.environment: expected the package's ENVIRONMENT")
+
+
+def _slots(context: Context) -> None:
+    environment = context.package.environment
+    stated = {name: (slot.number, slot.phase) for name, slot in context.package.spec.slots.items()}
+    found = {
+        slot.name: (int(slot), "reset" if slot in environment.reset_slots else "step") for slot in environment.slots
+    }
+    _expect(context, "slots (number, phase)", stated, found, "__init__.py")
+
+
+def _spaces(context: Context) -> None:
+    spec, environment = context.package.spec, context.package.environment
+    for name in ("action_space", "observation_space"):
+        stated, found = getattr(spec, name), getattr(environment, name)
+        context.count("facts compared")
+        if not same_space(stated, found):
+            context.problem(f"{name}: spec.md says {stated}, __init__.py has {found}")
+
+
+def _states(context: Context) -> None:
+    """The fields of both ``State`` classes, in the spec's order, and the fast side's dtypes and shapes."""
+    fields = context.package.spec.fields
+    names = tuple(name for name in fields if name != "t")
+    for side in (context.package.reference, context.package.fast):
+        state = side._state_class
+        _expect(context, "state fields", (*names, "t"), tuple(f.name for f in dataclasses.fields(state)), side.__name__)
+        field_names(state)
+    env = context.package.fast(batch_size=[3], seed=0)
+    for name in names:
+        dtype, shape = env._field_forms.get(name, (None, None))
+        _expect(context, f"state field {name}", (str(fields[name].dtype), fields[name].shape),
+                (str(dtype).removeprefix("torch."), shape), "fast.py")
+    _expect(context, "state field t", str(fields["t"].dtype), str(env.t_dtype).removeprefix("torch."), "fast.py's t_dtype")
+
+
+def _schema(context: Context) -> None:
+    """``schema.json`` is a JSON Schema whose state has the spec's fields, shapes and bounds."""
+    schema = json.loads(context.package.files["schema.json"])
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        context.problem(f"schema.json: {error.message}")
+        return
+    definitions = schema.get("$defs", {})
+    for name in ("state", "action", "trajectory"):
+        if name not in definitions:
+            context.problem(f"schema.json: expected $defs/{name}")
+    state = definitions.get("state", {})
+    fields = context.package.spec.fields
+    _expect(context, "state fields", sorted(fields), sorted(state.get("properties", {})), "schema.json")
+    _expect(context, "required state fields", sorted(fields), sorted(state.get("required", [])), "schema.json")
+    for name, field in fields.items():
+        part, sizes = state.get("properties", {}).get(name, {}), []
+        while "items" in part:
+            sizes.append(part.get("maxItems"))
+            part = part["items"]
+        _expect(context, f"state field {name}'s shape", list(field.shape), sizes, "schema.json")
+        if field.dtype.kind != "b":
+            bounds = [float(field.low), float(field.high)]
+            found = [part.get("minimum", -np.inf), part.get("maximum", np.inf)]
+            same = [field.dtype.type(a) == field.dtype.type(b) for a, b in zip(bounds, found, strict=True)]
+            if not all(same):
+                context.problem(f"state field {name}'s bounds: spec.md says {bounds}, schema.json has {found}")
+
+
+def _checks(context: Context) -> None:
+    """``checks.py`` has the invariants, causes and policies that the spec names."""
+    spec, checks = context.package.spec, context.package.checks
+    lists = {"INVARIANTS": spec.invariants, "TERMINATIONS": spec.terminations}
+    for name, stated in lists.items():
+        found = [function.__name__ for function in getattr(checks, name, [])]
+        _expect(context, name, stated, found, "checks.py")
+    if not spec.invariants:
+        context.problem("spec.md: expected at least one invariant")
+    policies = {policy.name: policy for policy in getattr(checks, "POLICIES", [])}
+    _expect(context, "policies", sorted(spec.policies), sorted(policies), "checks.py")
+    for name, policy in spec.policies.items():
+        if name in policies:
+            found = (policies[name].expected_return, policies[name].standard_deviation)
+            _expect(context, f"policy {name}", (policy.expected_return, policy.standard_deviation), found, "checks.py")
+
+
+def _examples(context: Context) -> None:
+    number = len(context.package.spec.examples)
+    if number < EXAMPLES:
+        context.problem(f"spec.md: expected at least {EXAMPLES} worked examples, got {number}")
+    run_examples(context)

@@ -1,0 +1,153 @@
+"""What a report vouches for: the bytes of the package and of the framework, and whatever else can change a bit.
+
+Never the host's name. Nothing heavy is imported: the gate takes a fingerprint at every ``make``. All but the package's
+part is taken once a process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from .. import native
+from ..spec.package import Package
+
+FRAMEWORK = Path(__file__).resolve().parent.parent
+DISTRIBUTIONS = ("torch", "torchrl", "tensordict", "gymnasium", "numpy", "Cython")
+NATIVE_SOURCES = ("rng/threefry.pyx",)
+DRIVER = Path("/proc/driver/nvidia")
+
+
+def take(package: Package) -> dict[str, Any]:
+    """The fingerprint of a package here and now: ``package``, ``framework``, ``versions``, ``machine``, ``native``, each
+    a dictionary of texts by name (file names to SHA-256, distributions to versions ...), and ``digest`` of the package."""
+    return {
+        "digest": package.digest,
+        "package": hashes(package.files),
+        "framework": dict(framework()),
+        "versions": dict(versions()),
+        "machine": dict(machine()),
+        "native": dict(binaries()),
+    }
+
+
+def hashes(files: Mapping[str, bytes]) -> dict[str, str]:
+    """SHA-256 by file name."""
+    return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+
+
+@lru_cache(maxsize=1)
+def framework() -> Mapping[str, str]:
+    """SHA-256 of every file of the installed framework; caches and hidden files are left out."""
+    found = {}
+    for folder, folders, names in os.walk(FRAMEWORK):
+        folders[:] = sorted(name for name in folders if name != "__pycache__" and not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith("."):
+                file = Path(folder, name)
+                found[file.relative_to(FRAMEWORK).as_posix()] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return found
+
+
+@lru_cache(maxsize=1)
+def versions() -> Mapping[str, str]:
+    """The versions of Python and of the distributions that compute."""
+    found = {"Python": f"{platform.python_implementation()} {platform.python_version()}"}
+    for name in DISTRIBUTIONS:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "none"
+    return found
+
+
+@lru_cache(maxsize=1)
+def machine() -> Mapping[str, str]:
+    """System, processor, C library, compiler, and (where there are any) GPU models with their driver."""
+    model, flags = native.processor()
+    return {
+        "system": f"{sys.platform} {platform.machine()}",
+        "processor": model,
+        "instruction set": flags,
+        "C library": _c_library(),
+        "compiler": native.compiler_version(),
+        **_gpu(),
+    }
+
+
+@lru_cache(maxsize=1)
+def binaries() -> Mapping[str, str]:
+    """SHA-256 of the framework's native binaries, built if need be; nothing where native helpers are switched off."""
+    if not native.enabled():
+        return {}
+    return {name: native.checksum(FRAMEWORK / name) for name in NATIVE_SOURCES}
+
+
+def forget() -> None:
+    """Drop what is kept for the process: the next fingerprint is taken anew."""
+    for function in (framework, versions, machine, binaries):
+        function.cache_clear()
+
+
+def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """What differs between two parts, in words: ``changed a``, ``added b``, ``removed c``."""
+    return [
+        f"{'added' if name not in old else 'removed' if name not in new else 'changed'} {name}"
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
+    ]
+
+
+def moves(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """What differs between two parts, with both values: ``torch 2.12.0 -> 2.13.0``."""
+    return [
+        f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}"
+        for name in [*old, *(name for name in new if name not in old)]
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _c_library() -> str:
+    try:
+        version = os.confstr("CS_GNU_LIBC_VERSION")
+    except (AttributeError, OSError, ValueError):
+        version = None
+    return version or " ".join(platform.libc_ver()).strip() or f"{platform.system()} {platform.release()}"
+
+
+def _gpu() -> dict[str, str]:
+    """NVIDIA models and driver, from ``/proc`` or else from ``nvidia-smi``; nothing where there is neither."""
+    try:
+        driver = (DRIVER / "version").read_text().splitlines()[0].split(":", 1)[-1].strip()
+        lines = [line for file in DRIVER.glob("gpus/*/information") for line in file.read_text().splitlines()]
+    except (OSError, IndexError):
+        driver, lines = "", []
+    models = {line.split(":", 1)[1].strip() for line in lines if line.startswith("Model:")}
+    if driver and models:
+        return {"GPU": ", ".join(sorted(models)), "GPU driver": driver}
+    return _nvidia_smi()
+
+
+def _nvidia_smi() -> dict[str, str]:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return {}
+    command = [program, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    rows = [line.rsplit(",", 1) for line in done.stdout.splitlines() if "," in line] if done.returncode == 0 else []
+    if not rows:
+        return {}
+    models, drivers = ({row[at].strip() for row in rows} for at in (0, 1))
+    return {"GPU": ", ".join(sorted(models)), "GPU driver": ", ".join(sorted(drivers))}

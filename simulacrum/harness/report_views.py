@@ -1,0 +1,116 @@
+"""A report's JSON for people: plain text, a table for a terminal, an HTML page."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib import resources
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from .finding import Finding
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Content = dict[str, Any]
+STYLES = {"passed": "green", "failed": "bold red", "not_applicable": "dim"}
+
+
+def text(report: Content) -> str:
+    """Lines for a log: a line a check with its notes and findings under it, then what was compared and covered."""
+    lines = [headline(report), ""]
+    for check in report["checks"]:
+        lines.append(f"{check['outcome']:<15} {check['name']:<26} {check['seconds']:8.1f} s  {counted(check)}".rstrip())
+        lines += [f"{'':<16}note: {note}" for note in check["notes"]]
+        for finding in findings(check):
+            lines += ["", *(f"    {line}" for line in finding.splitlines()), ""]
+    lines.append("")
+    lines += [f"{name:<16}{value}" for name, value in summary(report)]
+    return "\n".join(lines) + "\n"
+
+
+def table(report: Content) -> Table:
+    """A row a check, what was compared and covered beneath."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(title=Text(headline(report)), caption=Text("\n".join(f"{name}: {value}" for name, value in summary(report))),
+                 title_justify="left", caption_justify="left")
+    for name in ("check", "outcome"):
+        made.add_column(name, no_wrap=True)
+    made.add_column("seconds", justify="right")
+    made.add_column("what")
+    for check in report["checks"]:
+        what = "\n".join([*filter(None, [counted(check)]), *check["notes"], *findings(check)])
+        made.add_row(check["name"], Text(check["outcome"], STYLES.get(check["outcome"], "")), f"{check['seconds']:.1f}", Text(what))
+    return made
+
+
+def html(report: Content) -> str:
+    """One page without outside resources; every text is escaped."""
+    rows = "\n".join(
+        f'<tr class="{escape(check["outcome"])}"><td>{escape(check["name"])}</td><td>{escape(check["outcome"])}</td>'
+        f"<td>{check['seconds']:.1f}</td><td>{_html_of(check)}</td></tr>"
+        for check in report["checks"]
+    )
+    template = resources.files(__package__).joinpath("report.html").read_text("utf-8")
+    return Template(template).substitute(
+        title=escape(headline(report)),
+        outcome=escape(report["outcome"]),
+        rows=rows,
+        summary=_pairs(summary(report)),
+        vouches=_pairs(vouched(report)),
+    )
+
+
+def headline(report: Content) -> str:
+    """The ID, the outcome, and when."""
+    package = report["package"]
+    return (
+        f"{package['id'] or package['name']}: {report['outcome']} ({report['profile']} profile, seed {report['seed']}, "
+        f"{report['seconds']:.0f} s, {report['finished']})"
+    )
+
+
+def summary(report: Content) -> list[tuple[str, str]]:
+    """What was compared and covered, in words."""
+    totals = report["totals"]
+    pairs = [("package", report["package"]["path"]), ("compared", _numbers(totals)),
+             ("causes", _numbers(totals["causes"]) or "none counted"),
+             ("covers", "; ".join(" ".join(one.values()) for one in report["combinations"]) or "nothing")]
+    speeds = {name: value for name, value in report["throughput"].items() if isinstance(value, (int, float, str))}
+    if speeds:
+        pairs.append(("throughput", _numbers(speeds)))
+    return [*pairs, ("commit", report["git"] or "none")]
+
+
+def vouched(report: Content) -> list[tuple[str, str]]:
+    """What the report vouches for: digest, versions and machine."""
+    taken = report["fingerprint"]
+    parts = {**taken.get("versions", {}), **taken.get("machine", {}), **taken.get("native", {})}
+    return [("package digest", taken.get("digest", "")), *parts.items()]
+
+
+def counted(check: Content) -> str:
+    """A check's counts in words."""
+    return _numbers(check["counts"])
+
+
+def findings(check: Content) -> list[str]:
+    """A check's findings, each as lines."""
+    return [Finding(**finding).text() for finding in check["findings"]]
+
+
+def _numbers(values: dict[str, Any]) -> str:
+    shown = {name: f"{value:,}" if isinstance(value, (int, float)) else value for name, value in values.items()
+             if not isinstance(value, dict)}
+    return ", ".join(f"{name} {value}" for name, value in shown.items())
+
+
+def _html_of(check: Content) -> str:
+    lines = [f"<div>{escape(line)}</div>" for line in [*filter(None, [counted(check)]), *check["notes"]]]
+    return "".join(lines + [f"<pre>{escape(finding)}</pre>" for finding in findings(check)])
+
+
+def _pairs(pairs: list[tuple[str, str]]) -> str:
+    return "\n".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in pairs)

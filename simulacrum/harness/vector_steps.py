@@ -1,0 +1,96 @@
+"""The vector adapter against a trace: each row told as its own steps, whatever the autoreset mode makes of their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from .. import bits
+from ..spec import Package
+from ..vector import FastVectorEnv
+from .context import Context
+from .finding import Finding
+from .records import Record, columns, observation_names
+from .traces import actions_at
+
+Steps = list[tuple[Record, Record]]
+
+
+def compare_vector(context: Context, env: FastVectorEnv, expected: Steps) -> None:
+    """Step the adapter with the trace's actions, row by row, and compare what it shows with the trace.
+
+    ``expected`` is a trace of the same seeds: ({}, first), then (ended, now) for each step. In NEXT_STEP mode a row that
+    ended takes one step more, which shows its first observation; so each row keeps its own place in the trace.
+    """
+    package, mode = context.package, env.autoreset_mode
+    ended, now = columns(step[0] for step in expected[1:]), columns(step[1] for step in expected[:-1])
+    actions = actions_at(package, now)
+    steps, rows = actions.shape[:2]
+    names, every = list(observation_names(package)), np.arange(rows)
+    place, waiting = np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
+    seen = _record(package, env.reset()[0])
+    _equal(context, mode, {name: now[name][0] for name in names}, seen, now, place)
+    for _ in range(steps - 1):
+        seen_now, reward, terminated, truncated, infos = env.step(actions[place, every])
+        shown = _record(package, seen_now)
+        done = terminated | truncated
+        want = {name: ended[name][place, every] for name in (*names, "reward", "terminated", "truncated")}
+        if mode == AutoresetMode.SAME_STEP and done.any():
+            _equal(context, mode, {name: now[name][place + 1, every] for name in names}, shown, now, place)
+            shown = {name: _replaced(shown[name], done, value) for name, value in _final(package, infos, done).items()}
+        if mode == AutoresetMode.NEXT_STEP:
+            first = {name: now[name][place, every] for name in names}
+            blank = {name: np.zeros_like(want[name]) for name in ("reward", "terminated", "truncated")}
+            want = {name: _replaced(want[name], waiting, {**first, **blank}[name][waiting]) for name in want}
+        shown |= {"reward": reward.astype(want["reward"].dtype), "terminated": terminated, "truncated": truncated}
+        _equal(context, mode, want, shown, now, place)
+        place += ~waiting
+        waiting = done if mode == AutoresetMode.NEXT_STEP else waiting
+        if mode == AutoresetMode.DISABLED and done.any():
+            seen = _record(package, env.reset(options={"reset_mask": done})[0])
+            _equal(context, mode, {name: now[name][place, every] for name in names}, seen, now, place)
+
+
+def _record(package: Package, seen: Any) -> Record:
+    names = list(observation_names(package))
+    if names == ["observation"]:
+        return {"observation": seen}
+    return {name: seen[name.partition(".")[2]] for name in names}
+
+
+def _final(package: Package, infos: dict[str, Any], done: np.ndarray) -> Record:
+    """The terminal observations of the rows that ended."""
+    final = list(infos["final_obs"][done])
+    if list(observation_names(package)) == ["observation"]:
+        return {"observation": np.stack(final)}
+    return {name: np.stack([one[name.partition(".")[2]] for one in final]) for name in observation_names(package)}
+
+
+def _replaced(values: np.ndarray, mask: np.ndarray, new: np.ndarray) -> np.ndarray:
+    values = np.array(values)
+    values[mask] = new
+    return values
+
+
+def _equal(
+    context: Context, mode: AutoresetMode, want: Record, shown: Record, now: Record, place: np.ndarray
+) -> None:
+    for name, value in want.items():
+        found = shown[name]
+        if found.dtype != value.dtype or found.shape != value.shape:
+            context.fail(
+                f"VectorEnv, {mode.value}: {name}: expected {value.dtype} {value.shape}, got {found.dtype} {found.shape}"
+            )
+        equal = bits.same_rows(value, found)
+        if not equal.all():
+            row = int(np.argmin(equal))
+            seed, episode, t = (int(now[f"clock.{part}"][place[row], row]) for part in ("seed", "episode", "t"))
+            texts = bits.pair_shown(value[row], found[row])
+            context.fail(
+                Finding(
+                    context.name, f"the vector adapter shows {texts[1]}, bare steps {texts[0]}", f"VectorEnv, {mode.value}",
+                    row, seed, episode, t, name,
+                )
+            )
