@@ -1,22 +1,38 @@
-"""Vectorised reinforcement-learning environments that can be trusted: written twice, compared bit by bit."""
+"""Vectorised reinforcement-learning environments that can be trusted: written twice, compared bit by bit.
+
+Importing it registers every known environment with Gymnasium, and imports neither torch nor any environment.
+"""
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .spec.environment import Environment
+from .errors import GateError, SimulacrumError
+from .registry import make_fast, register_known
 
 if TYPE_CHECKING:
     from .checks import ScriptedPolicy
     from .fast import FastEnv, tensor_state
     from .reference import ReferenceEnv
+    from .spec.environment import Environment
 
 __version__ = "0.1.0"
 
-__all__ = ["Environment", "FastEnv", "ReferenceEnv", "ScriptedPolicy", "__version__", "tensor_state"]
+__all__ = [
+    "Environment",
+    "FastEnv",
+    "GateError",
+    "ReferenceEnv",
+    "ScriptedPolicy",
+    "SimulacrumError",
+    "__version__",
+    "make_fast",
+    "tensor_state",
+]
 
 _LAZY = {
+    "Environment": "spec.environment",
     "FastEnv": "fast",
     "ReferenceEnv": "reference",
     "ScriptedPolicy": "checks",
@@ -32,3 +48,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY})
+
+
+register_known()

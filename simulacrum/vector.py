@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from . import render
-from .errors import ActionError, SeedError
+from .errors import SeedError
 from .fast import FastEnv
-from .fast.actions import ActionChecker
+from .fast.actions import ArrayActions
 from .fast.core import Fields, Outcome
 from .fast.specs import observation_keys
 from .reference import ReferenceEnv
@@ -56,9 +56,12 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
     A list's numbers have no dtype; they become the space's.
 
     ``infos`` has the form of Gymnasium's ``_add_info``: arrays [N] by name, each with a mask ``_name`` of the rows
-    that have it. Each step tells ``action_mask`` and the implementation's own ``info``; where episodes begin, ``seed``
-    (uint64) is told, and by ``reset`` also ``episode`` (int64). A step that begins episodes does not tell ``episode``:
-    Gymnasium's ``RecordEpisodeStatistics`` writes to that key of a step's infos, and raises where it is taken.
+    that have it. Every reset and step tells ``action_mask`` and the implementation's own ``info``; ``reset`` also tells
+    ``seed`` (uint64) and ``episode`` (int64) of the rows that it began, and so does a step ``seed``. Two exceptions
+    make room for wrappers: a step never tells ``episode``, because Gymnasium's ``RecordEpisodeStatistics`` writes to
+    that key and raises where it is taken; and in ``"SameStep"`` neither is told, because TorchRL's ``GymWrapper``
+    demands of every step the keys that its first reset had. :attr:`instance_seeds` and :attr:`instance_episodes` tell
+    them always.
 
     Errors: :class:`~simulacrum.errors.ActionError` for actions of another shape or dtype, or outside the space (it
     names the row), :class:`~simulacrum.errors.SeedError` for seeds, ``gymnasium.error.ResetNeeded`` for a step before
@@ -91,11 +94,20 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._parts = observation_keys(self.single_observation_space)
-        self._checker = ActionChecker(self.single_action_space, torch.device("cpu"))
-        zero = np.zeros((), self.single_action_space.dtype)
-        low, high = _numpy(self._checker.low), _numpy(self._checker.high)
-        self._neutral = np.minimum(np.maximum(zero, low), high)  # an element, or what broadcasts to one
+        self._actions = ArrayActions(self.single_action_space, self.num_envs)
         self._over: Mask | None = None  # [N] bool: ended, and waits for its reset; None before a reset
+
+    @property
+    def instance_seeds(self) -> NDArray[np.uint64]:
+        """The seed of each row, uint64 [N]: the one in use, or before a reset the one that it will take."""
+        return _numpy(self.fast.instance_seeds).view(np.uint64)
+
+    @property
+    def instance_episodes(self) -> NDArray[np.int64]:
+        """The running episode of each row, int64 [N], counted from 0; raises ``ResetNeeded`` before the first reset."""
+        if self._over is None:
+            raise ResetNeeded("instance_episodes: no episode has begun; call reset() first")
+        return _numpy(self.fast.instance_episodes)
 
     # ------------------------------------------------------------------ Gymnasium's API
 
@@ -129,8 +141,9 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         self._over = np.zeros(self.num_envs, np.bool_) if mask is None or self._over is None else self._over & ~mask
         begun = np.ones(self.num_envs, np.bool_) if mask is None else mask
         infos: Infos = {}
-        self._tell(infos, "seed", self._instance_seeds(), begun)
-        self._tell(infos, "episode", _numpy(self.fast.instance_episodes), begun)
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
+            self._tell(infos, "seed", self.instance_seeds, begun)
+            self._tell(infos, "episode", self.instance_episodes, begun)
         for name, value in self._extras(seen).items():
             self._tell(infos, name, value, begun)
         return self._observation(seen), infos
@@ -159,14 +172,12 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
             seen = outcome.observation
         ended = _numpy(outcome.done)
         infos: Infos = {}
-        begun = waiting
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             self._over = ended.copy()  # a compiled graph may give one buffer for two flags
         elif ended.any():
             self._tell_final(infos, outcome, ended)
-            begun = ended
-        if begun is not None:
-            self._tell(infos, "seed", self._instance_seeds(), begun)
+        if waiting is not None:
+            self._tell(infos, "seed", self.instance_seeds, waiting)
         every = np.ones(self.num_envs, np.bool_)
         for name, value in self._extras(seen).items():
             self._tell(infos, name, value, every)
@@ -194,43 +205,13 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _action(self, actions: Any, waiting: Mask | None) -> Tensor:
         """Actions as a tensor of their own, checked; those of rows that wait for their reset are replaced, unseen."""
-        array = self._converted(actions, waiting)
+        array = self._actions.convert(actions, waiting)
         if waiting is not None:
-            array[waiting] = self._neutral
+            array[waiting] = self._actions.neutral
         action = torch.from_numpy(array)
         if self.fast.validate_actions:
-            self._checker.check_values(action)
+            self._actions.check_values(action)
         return action.to(self.fast.device)
-
-    def _converted(self, actions: Any, waiting: Mask | None) -> Array:
-        """A new array in the space's dtype; :class:`ActionError` for another shape or a dtype that would lose."""
-        shape, dtype = self.action_space.shape, np.dtype(self.single_action_space.dtype)
-        try:
-            array = np.asarray(actions)
-        except (TypeError, ValueError, RuntimeError) as error:
-            raise ActionError(f"actions: expected {dtype} of shape {shape}, got no array: {error}") from error
-        if array.shape != shape:
-            raise ActionError(f"actions: expected shape {shape}, got {array.shape}")
-        if array.dtype != dtype and not np.can_cast(array.dtype, dtype):
-            whole = dtype.kind in "iu" and array.dtype.kind in "iu"
-            if whole:
-                self._check_width(array, dtype, waiting)
-            elif not (dtype.kind == "f" and array.dtype.kind in "iuf" and not hasattr(actions, "dtype")):
-                raise ActionError(
-                    f"actions: expected {dtype} for {self.single_action_space}, got {array.dtype}; "
-                    f"if that loses nothing, pass actions.astype(numpy.{dtype})"
-                )
-        return np.array(array, dtype, order="C")
-
-    def _check_width(self, array: Array, dtype: np.dtype[Any], waiting: Mask | None) -> None:
-        limits = np.iinfo(dtype)
-        outside = ((array < limits.min) | (array > limits.max)).reshape(self.num_envs, -1).any(-1)
-        outside &= True if waiting is None else ~waiting
-        if outside.any():
-            row = int(outside.argmax())
-            raise ActionError(
-                f"actions: expected elements of {self.single_action_space}, got {array[row].tolist()} in row {row}"
-            )
 
     def _seeds(self, seed: Any) -> tuple[Array | None, Mask | None]:
         """(the bits of the u64 as int64 [N], which rows are given one) of a seed; (None, None) of None."""
@@ -275,9 +256,6 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         if "action_mask" in seen:
             infos["action_mask"] = _numpy(seen["action_mask"])
         return infos
-
-    def _instance_seeds(self) -> Array:
-        return _numpy(self.fast.instance_seeds).view(np.uint64)
 
     def _tell(self, infos: Infos, name: str, value: Array, rows: Mask) -> None:
         """Set ``name`` to ``value`` where ``rows`` (bool [N]) is true and zeros elsewhere, and the mask beside it."""

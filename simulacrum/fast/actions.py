@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from gymnasium import spaces
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..errors import ActionError
@@ -53,3 +56,54 @@ class ActionChecker:
             return
         row = int((~inside.reshape(inside.shape[0], -1).all(-1)).nonzero()[0, 0])
         raise ActionError(f"action: expected elements of {self.space}, got {action[row].tolist()} in row {row}")
+
+
+class ArrayActions(ActionChecker):
+    """The actions of N rows as they come from NumPy code: arrays or lists ``[N, *space.shape]``.
+
+    Taken is what loses nothing: the space's dtype, dtypes that cast to it safely, and integers of any width that hold
+    values of an integer space. A list's numbers have no dtype: they become the space's, but never floats integers.
+
+    Attributes:
+        neutral: the element of the space that is nearest to zero, or a scalar that broadcasts to it.
+    """
+
+    def __init__(self, space: Space, num_envs: int) -> None:
+        super().__init__(space, torch.device("cpu"))
+        self.shape = (num_envs, *(space.shape or ()))
+        self.numpy_dtype: np.dtype[Any] = np.dtype(space.dtype)
+        zero = np.zeros((), self.numpy_dtype)
+        self.neutral = np.minimum(np.maximum(zero, self.low.numpy()), self.high.numpy())
+
+    def convert(self, actions: Any, ignored: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+        """``actions`` as a new array of the space's dtype; rows that are ``ignored`` (bool [N]) need not fit it.
+
+        Raises :class:`ActionError` for another shape, or a dtype that would lose.
+        """
+        dtype = self.numpy_dtype
+        try:
+            array = np.asarray(actions)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ActionError(f"actions: expected {dtype} of shape {self.shape}, got no array: {error}") from error
+        if array.shape != self.shape:
+            raise ActionError(f"actions: expected shape {self.shape}, got {array.shape}")
+        if array.dtype != dtype and not np.can_cast(array.dtype, dtype):
+            listed = not hasattr(actions, "dtype")
+            if dtype.kind in "iu" and array.dtype.kind in "iu":
+                self._check_width(array, ignored)
+            elif not (listed and dtype.kind == "f" and array.dtype.kind in "iuf"):
+                raise ActionError(
+                    f"actions: expected {dtype} for {self.space}, got {array.dtype}; "
+                    f"if that loses nothing, pass actions.astype(numpy.{dtype})"
+                )
+        return np.array(array, dtype, order="C")
+
+    def _check_width(self, array: NDArray[Any], ignored: NDArray[np.bool_] | None) -> None:
+        """Raise :class:`ActionError` for integers that the space's dtype cannot hold."""
+        limits = np.iinfo(self.numpy_dtype)
+        outside = ((array < limits.min) | (array > limits.max)).reshape(array.shape[0], -1).any(-1)
+        if ignored is not None:
+            outside &= ~ignored
+        if outside.any():
+            row = int(outside.argmax())
+            raise ActionError(f"action: expected elements of {self.space}, got {array[row].tolist()} in row {row}")

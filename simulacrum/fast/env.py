@@ -26,6 +26,12 @@ from .specs import done_spec, free_spec, leaf_spec, observation_keys, torch_dtyp
 
 StateT = TypeVar("StateT")
 RESETS = ("rows", "masked")
+# On the CPU: no hand-vectorised loops, which for bool tensors are many times slower than the compiler's own. Elsewhere:
+# division and multiply-add rounded as in eager mode, which the bits depend on.
+INDUCTOR_OPTIONS: dict[bool, dict[str, Any]] = {
+    True: {"cpp.simdlen": 1},
+    False: {"eager_numerics.division_rounding": True, "emulate_precision_casts": True},
+}
 DROPPED_ON_PICKLING = ("_advance", "_advance_masked", "_renew_rows", "_renew_masked", "_collector", "_constants", "_core")
 
 
@@ -345,7 +351,7 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
         return TensorDict(values, batch_size=self.batch_size, device=self.device)
 
     def _shaped(self, value: Tensor) -> Tensor:
-        return value.reshape(*self.batch_size, *value.shape[1:])
+        return value.reshape((*self.batch_size, *value.shape[1:]))
 
     def forward(self) -> FastEnv[StateT]:
         """Itself, so that ``SerialEnv(2, env)`` and ``ParallelEnv(2, env)`` take an environment as they take a function.
@@ -366,6 +372,8 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
         self._compile_options = {
             "fullgraph": True, "dynamic": False, "isolate_recompiles": True, "recompile_limit": 64, **options,
         }
+        if "mode" not in options:  # torch.compile takes a mode or options
+            self._compile_options["options"] = {**INDUCTOR_OPTIONS[self.device.type == "cpu"], **options.get("options", {})}
         self._use(self._core)
         return self
 

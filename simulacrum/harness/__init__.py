@@ -1,7 +1,7 @@
 """The validation battery, its report, and the gate.
 
-``run(package, profile)`` runs the battery; ``Report`` is what it gives; ``require_fresh_report(env)`` admits or refuses.
-Each is imported when it is asked for, so that the gate works without torch.
+``run(package, profile)`` runs the battery; ``Report`` is what it gives; ``require_fresh_report(env)`` admits or
+refuses. Each is imported when it is asked for, so that the gate works without torch.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ DRIVER = Path("/proc/driver/nvidia")
 
 
 def take(package: Package) -> dict[str, Any]:
-    """The fingerprint of a package here and now: ``package``, ``framework``, ``versions``, ``machine``, ``native``, each
-    a dictionary of texts by name (file names to SHA-256, distributions to versions ...), and ``digest`` of the package."""
+    """The fingerprint of a package here and now: the parts ``package``, ``framework``, ``versions``, ``machine`` and
+    ``native``, each texts by name (a file's SHA-256, a distribution's version ...), and the package's ``digest``."""
     return {
         "digest": package.digest,
         "package": hashes(package.files),

@@ -58,7 +58,9 @@ def existing_key() -> bytes | None:
     except OSError as error:
         raise SimulacrumError(f"the key {path} cannot be read: {error}") from None
     if len(key) < KEY_BYTES:
-        raise SimulacrumError(f"the key {path} is damaged ({len(key)} bytes, expected {KEY_BYTES}): delete it, validate again")
+        raise SimulacrumError(
+            f"the key {path} is damaged ({len(key)} bytes, expected {KEY_BYTES}): delete it, validate again"
+        )
     return key
 
 

@@ -1,4 +1,4 @@
-"""Where reports, keys and the list of validated packages lie. Imports nothing heavy: the gate uses it at every ``make``."""
+"""Where reports, keys and the list of validated packages lie. Imports nothing heavy: the gate needs it."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ class Report:
         package, profile, names: what was checked, how far, and which checks were asked for.
         checks: the results so far.
         started: when the battery began (UTC).
-        fingerprint: what the report vouches for, taken when the battery began: a change in the middle is found by the gate.
-        git: the commit of the package's checkout, ``-dirty`` where the package's folder differs from it; None outside one.
+        fingerprint: what the report vouches for, taken when the battery began: the gate finds a change in the middle.
+        git: the commit of the package's checkout, ``-dirty`` where the folder differs from it; None outside of one.
     """
 
     package: Package
@@ -102,8 +102,8 @@ class Report:
         """Write the report beside the package (in the state folder where that is read-only), as JSON and as HTML, sign
         it, and add the package to those validated on this machine. Returns the JSON's path.
 
-        A failing report is written as well, so that the gate can say so. A report of fewer than all checks, or of another
-        profile than the default, is not: it raises ValueError and names what is missing.
+        A failing report is written as well, so that the gate can say so. A report of fewer than all checks, or of
+        another profile than the default, is not: it raises ValueError and names what is missing.
         """
         missing = self._missing()
         if missing:
@@ -150,6 +150,8 @@ class Report:
         lacking = [name for name in checks.NAMES if name not in done]
         if lacking:
             missing.append(f"these checks did not run: {', '.join(lacking)}")
+        if not self.fingerprint:
+            missing.append("it has no fingerprint (begin it with new_report)")
         return missing
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from importlib import resources
+from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Content = dict[str, Any]
+TEMPLATE = Path(__file__).with_name("report.html")
 STYLES = {"passed": "green", "failed": "bold red", "not_applicable": "dim"}
 
 
@@ -34,15 +35,16 @@ def table(report: Content) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(title=Text(headline(report)), caption=Text("\n".join(f"{name}: {value}" for name, value in summary(report))),
-                 title_justify="left", caption_justify="left")
+    beneath = Text("\n".join(f"{name}: {value}" for name, value in summary(report)))
+    made = Table(title=Text(headline(report)), caption=beneath, title_justify="left", caption_justify="left")
     for name in ("check", "outcome"):
         made.add_column(name, no_wrap=True)
     made.add_column("seconds", justify="right")
     made.add_column("what")
     for check in report["checks"]:
         what = "\n".join([*filter(None, [counted(check)]), *check["notes"], *findings(check)])
-        made.add_row(check["name"], Text(check["outcome"], STYLES.get(check["outcome"], "")), f"{check['seconds']:.1f}", Text(what))
+        outcome = Text(check["outcome"], STYLES.get(check["outcome"], ""))
+        made.add_row(check["name"], outcome, f"{check['seconds']:.1f}", Text(what))
     return made
 
 
@@ -53,8 +55,7 @@ def html(report: Content) -> str:
         f"<td>{check['seconds']:.1f}</td><td>{_html_of(check)}</td></tr>"
         for check in report["checks"]
     )
-    template = resources.files(__package__).joinpath("report.html").read_text("utf-8")
-    return Template(template).substitute(
+    return Template(TEMPLATE.read_text("utf-8")).substitute(
         title=escape(headline(report)),
         outcome=escape(report["outcome"]),
         rows=rows,

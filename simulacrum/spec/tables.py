@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from markdown_it import MarkdownIt
-
 from ..errors import SpecError
 
 
@@ -31,6 +29,8 @@ class Table:
 
 def read_tables(text: str) -> dict[str, Table]:
     """The tables of a Markdown text by their first header cell. Two with the same one raise :class:`SpecError`."""
+    from markdown_it import MarkdownIt  # here: the gate reads packages, not their tables
+
     tables: dict[str, Table] = {}
     rows: list[list[str]] = []
     line = 0

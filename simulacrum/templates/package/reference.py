@@ -51,10 +51,10 @@ class NewenvReference(simulacrum.ReferenceEnv[State]):
         return State(height=draw.randint(Slots.START, START_RUNGS))
 
     def transition(self, state: State, action: int, draw: Draw) -> tuple[State, float, bool]:
-        # spec, transition 1: up, or down in a gust; who holds on stays
+        # spec, transition 1: up, or down in a gust; who holds on stays. The draw is made whatever the action.
+        gust = draw.bernoulli(Slots.GUST, GUST_P)
         height = state.height
         if action == 1:
-            gust = draw.bernoulli(Slots.GUST, GUST_P)
             height = height + (-1 if gust else +1)
 
         # spec, transition 2: clamp to the ladder

@@ -1,0 +1,118 @@
+"""The command line: ``simulacrum validate``, ``list``, ``new`` and ``freeze``.
+
+Exit codes: 0 passed (or done), 1 findings, 2 it could not run, 130 interrupted. The arguments are read before anything
+heavy is imported, and each command imports what it needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from .. import __version__
+from ..errors import SimulacrumError
+from .arguments import battery_seed
+
+PASSED, FINDINGS, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
+TARGET = "a package's folder, a name (forager) or an ID (simulacrum/forager-v0), tried in this order"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command (``sys.argv`` without arguments) and return its exit code; argparse itself exits with 2."""
+    arguments = _parser().parse_args(argv)
+    try:
+        code: int = arguments.command(arguments)
+        sys.stdout.flush()
+        return code
+    except (SimulacrumError, OSError) as error:
+        if isinstance(error, BrokenPipeError):  # the reader of our output is gone: nothing more can be said to it
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return COULD_NOT_RUN
+        return complain(str(error))
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return INTERRUPTED
+    except Exception:  # a fault of ours: told whole, and not taken for findings
+        traceback.print_exc()
+        return COULD_NOT_RUN
+
+
+def complain(message: str) -> int:
+    """Say on stderr why a command could not run; its exit code."""
+    print(f"simulacrum: {message}", file=sys.stderr)
+    return COULD_NOT_RUN
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="simulacrum", description="Environments that are written twice, and compared bit by bit."
+    )
+    parser.add_argument("--version", action="version", version=f"simulacrum {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    command = commands.add_parser(
+        "validate", help="run the validation battery on a package",
+        description="Run the validation battery on a package and write its report. Exit code: 0 passed, 1 findings, "
+        "2 it could not run, 130 interrupted.",
+    )
+    command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
+    command.add_argument(
+        "-k", dest="expression", metavar="EXPR",
+        help="only the checks that match: parts of names with and, or, not (no report is written)",
+    )
+    command.add_argument(
+        "--seed", type=battery_seed, metavar="S",
+        help="0..2**32-1: what the battery draws at random follows from it; drawn anew, and printed, where none is given",
+    )
+    command.add_argument("--quick", action="store_true", help="a shorter battery (no report is written)")
+    command.add_argument(
+        "--device", action="append", default=[], metavar="DEVICE", dest="devices",
+        help="compare on this device, too (cuda, say); may be given more than once",
+    )
+    command.set_defaults(command=_validate)
+
+    command = commands.add_parser("list", help="the known environments: ID, path, source, and whether they load")
+    command.set_defaults(command=_list)
+
+    command = commands.add_parser("new", help="begin a package: a small complete environment that passes the battery")
+    command.add_argument("name", metavar="NAME", help="its name: a Python identifier in lower case")
+    command.add_argument("--directory", default=".", metavar="DIR", help="where its folder is made; here by default")
+    command.set_defaults(command=_new)
+
+    command = commands.add_parser(
+        "freeze", help="commit a package's behaviour: write the digest of its fixed trace to trace.json",
+        description="Write the digest of a package's fixed trace to its trace.json, so that the battery finds a change of "
+        "behaviour that the ID's version does not tell.",
+    )
+    command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
+    command.set_defaults(command=_freeze)
+    return parser
+
+
+def _validate(arguments: argparse.Namespace) -> int:
+    from .validate import validate
+
+    return validate(
+        arguments.target, arguments.expression, seed=arguments.seed, quick=arguments.quick, devices=arguments.devices
+    )
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from .listing import show
+
+    return show()
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    from .new import new
+
+    return new(arguments.name, arguments.directory)
+
+
+def _freeze(arguments: argparse.Namespace) -> int:
+    from .freeze import freeze
+
+    return freeze(arguments.target)

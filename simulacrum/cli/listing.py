@@ -1,0 +1,35 @@
+"""``simulacrum list``: the known environments, and whether they load."""
+
+from __future__ import annotations
+
+from ..errors import SimulacrumError
+from ..harness.gate import admit
+from ..registry import Known, known
+from . import PASSED
+
+
+def show() -> int:
+    """Print ID, path, source and state of each known environment; the exit code."""
+    found = known()
+    for one in sorted(found, key=lambda one: (one.id or "~", str(one.path))):
+        print(one.id or "(no ID)")
+        for name, value in (("path", one.path), ("source", one.source), ("state", _state(one)), ("problem", one.problem)):
+            if value:
+                first, *others = str(value).splitlines()
+                print(f"  {name:<8} {first}")
+                for line in others:
+                    print(f"  {'':<8} {line}")
+    if not found:
+        print("No environment is known. Begin one with: simulacrum new NAME; make one known with: simulacrum validate PATH")
+    return PASSED
+
+
+def _state(one: Known) -> str:
+    """``fresh``, or why the gate refuses it."""
+    if one.path is None:
+        return ""
+    try:
+        admit(one.path, form=None)
+    except SimulacrumError as error:
+        return str(error)
+    return "fresh: it loads"

@@ -1,0 +1,187 @@
+"""The gate: an environment loads when a fresh, passing report of this account on this machine vouches for it.
+
+It stops accidents (an edited package, another torch, a report that came with a checkout), not the account's owner. A
+class that is imported from a package is not gated: that is for debugging, and for the battery itself.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import warnings
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ..errors import GateError, PackageError, SimulacrumError
+from ..spec.package import Package
+from . import checks, fingerprint, keys
+from .discovery import read_id, resolve
+from .places import REPORT, SIGNATURE, report_path
+from .report import FORMAT, read
+
+SHOWN = 12  # changed files named in a message
+
+
+class Refusal(Enum):
+    """Why the gate refused: ``GateError.reason``."""
+
+    NO_REPORT = "no report"
+    UNREADABLE = "unreadable report"
+    UNKNOWN_FORMAT = "report of an unknown format"
+    UNSIGNED = "no signature"
+    OTHER_ACCOUNT = "report of another account"
+    EDITED = "report edited by hand"
+    OTHER_PACKAGE = "report of another package"
+    PACKAGE_CHANGED = "package changed"
+    FAILED = "failing report"
+    FRAMEWORK_CHANGED = "framework changed"
+    VERSION_CHANGED = "another version"
+    OTHER_MACHINE = "another machine"
+    NATIVE_CHANGED = "another native binary"
+    NOT_COVERED = "combination not covered"
+
+
+def require_fresh_report(env: str | os.PathLike[str], strict: bool = True) -> bool:
+    """True when a fresh, passing report admits an environment: a path, a bare name (``"forager"``) or an ID
+    (``"simulacrum/forager-v0"``), tried in this order.
+
+    Where none does, raises :class:`~simulacrum.errors.GateError` (a ``gymnasium.error.Error``; its ``reason`` is a
+    :class:`Refusal`), or :class:`~simulacrum.errors.PackageError` where no such environment is found. With
+    ``strict=False`` it warns (``UserWarning``) with the same words and returns False.
+    """
+    try:
+        admit(env, form=None)
+    except SimulacrumError as error:
+        if strict:
+            raise
+        warnings.warn(f"NOT VALIDATED: {error}", UserWarning, stacklevel=2)
+        return False
+    return True
+
+
+def admit(
+    target: str | os.PathLike[str], *, form: str | None = "tensor", mode: str = "eager", device: Any = "cpu"
+) -> Package:
+    """The package behind a path, a bare name or an ID, when a fresh, passing report covers the combination of ``form``,
+    ``mode`` (``eager`` or ``compiled``) and device; ``form=None`` asks for the reference alone.
+
+    What is returned holds the very bytes that were compared with the report. Raises
+    :class:`~simulacrum.errors.GateError`, or :class:`~simulacrum.errors.PackageError` where there is no such package.
+    """
+    package = Package.read(resolve(target))
+    report = _Report(package)
+    report.compare()
+    if form is not None:
+        report.require_combination(form, mode, str(device).split(":")[0])
+    return package
+
+
+class _Report:
+    """A package's report, its signature checked."""
+
+    def __init__(self, package: Package) -> None:
+        self.package = package
+        self.path = _find(package.path)
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            self._refuse(Refusal.NO_REPORT, f"it has no validation report (looked for {self.path})")
+        except OSError as error:
+            self._refuse(Refusal.UNREADABLE, f"its report cannot be read: {error}")
+        try:
+            self.content = read(data)
+        except ValueError as error:
+            self._refuse(Refusal.UNREADABLE, f"its report {self.path} is no JSON report: {error}")
+        if self.content["format"] != FORMAT:
+            self._refuse(
+                Refusal.UNKNOWN_FORMAT,
+                f"its report has the format {self.content['format']!r}, this version of simulacrum reads {FORMAT}",
+            )
+        self._check_signature(data)
+
+    def compare(self) -> None:
+        """Refuse unless the report is of this package as it is, passing, and made with all that is here now."""
+        self._check_identity()
+        old, new = self.content["fingerprint"], fingerprint.take(self.package)
+        changed = fingerprint.differences(old["package"], new["package"])
+        if changed or old["digest"] != new["digest"]:
+            self._refuse(Refusal.PACKAGE_CHANGED, f"its files are not those that were validated: {_some(changed)}")
+        self._check_outcome()
+        changed = fingerprint.differences(old["framework"], new["framework"])
+        if changed:
+            self._refuse(
+                Refusal.FRAMEWORK_CHANGED, f"simulacrum itself has changed since it was validated: {_some(changed)}"
+            )
+        for part, reason, what in (
+            ("versions", Refusal.VERSION_CHANGED, "it was validated with other versions"),
+            ("machine", Refusal.OTHER_MACHINE, "it was validated on another machine"),
+            ("native", Refusal.NATIVE_CHANGED, "it was validated with other native binaries"),
+        ):
+            self._same(old[part], new[part], reason, what)
+
+    def require_combination(self, form: str, mode: str, device: str) -> None:
+        """Refuse a combination that the report does not cover."""
+        asked = {"form": form, "mode": mode, "device": device}
+        covered = self.content["combinations"]
+        if asked not in covered:
+            listed = "; ".join(" ".join(one.values()) for one in covered) or "nothing"
+            options = "" if device == "cpu" else f" --device {shlex.quote(device)}"
+            self._refuse(
+                Refusal.NOT_COVERED, f"its report does not cover {form} {mode} {device}; it covers: {listed}", options
+            )
+
+    def _check_signature(self, data: bytes) -> None:
+        try:
+            signature = keys.Signature.parse(self.path.with_name(SIGNATURE).read_bytes())
+        except OSError:
+            signature = None
+        if signature is None:
+            self._refuse(Refusal.UNSIGNED, f"its report has no signature that can be read ({SIGNATURE} beside it)")
+        key = keys.existing_key()
+        if key is None or keys.key_id(key) != signature.key_id:
+            self._refuse(Refusal.OTHER_ACCOUNT, "its report was signed with another key, by another account")
+        if not keys.genuine(data, signature, key):
+            self._refuse(Refusal.EDITED, "its report is not the one that was signed: it was edited by hand")
+
+    def _check_identity(self) -> None:
+        written_for = self.content["package"]["id"]
+        try:
+            own = read_id(self.package.files["__init__.py"])
+        except PackageError:
+            return  # then a file has changed, or the package never had an ID
+        if own != written_for:
+            self._refuse(Refusal.OTHER_PACKAGE, f"the report in it is for {written_for}, the package is {own}")
+
+    def _check_outcome(self) -> None:
+        outcomes = {check["name"]: check["outcome"] for check in self.content["checks"]}
+        failed = [name for name, outcome in outcomes.items() if outcome not in ("passed", "not_applicable")]
+        missing = [f"{name} (did not run)" for name in checks.NAMES if name not in outcomes]
+        if failed or missing or self.content["outcome"] != "passed":
+            self._refuse(Refusal.FAILED, f"its report is not a passing one: {_some(failed + missing)}")
+
+    def _same(self, old: Mapping[str, str], new: Mapping[str, str], reason: Refusal, what: str) -> None:
+        moved = fingerprint.moves(old, new)
+        if moved:
+            self._refuse(reason, f"{what}: {'; '.join(moved)}")
+
+    def _refuse(self, reason: Refusal, what: str, options: str = "") -> NoReturn:
+        path = self.package.path
+        raise GateError(
+            f"{reason.value}: the environment {path.name} ({path}) does not load, for {what}\n"
+            f"run: simulacrum validate {shlex.quote(str(path))}{options}",
+            reason,
+        )
+
+
+def _find(package: Path) -> Path:
+    """Where the report lies: in its own place, or else inside a read-only package (where it counts if the key is
+    shared)."""
+    own = report_path(package)
+    return own if own.is_file() else package / REPORT
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

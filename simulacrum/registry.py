@@ -1,0 +1,124 @@
+"""IDs: what ``gymnasium.make``, ``gymnasium.make_vec`` and ``simulacrum.make_fast`` find under them, through the gate.
+
+``import simulacrum`` registers every known environment with Gymnasium; :mod:`simulacrum.harness.discovery` finds them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+from gymnasium.vector import AutoresetMode
+
+from .harness.discovery import Known, known, resolve
+
+if TYPE_CHECKING:
+    import torch
+
+    from .fast import FastEnv
+    from .reference import ReferenceEnv
+    from .vector import FastVectorEnv
+
+__all__ = ["Known", "known", "make_fast", "make_reference", "make_vector", "register_known", "resolve"]
+
+RENDER_MODES = ("human", "ansi", "rgb_array")  # as simulacrum.render.MODES, which import simulacrum need not load
+
+
+def register_known() -> list[str]:
+    """Register all known environments that Gymnasium does not have yet; the IDs that were added.
+
+    ``import simulacrum`` does so; call it again for packages that have come since. A package that cannot be registered
+    is left out: ``simulacrum list`` tells why.
+    """
+    added = []
+    for identifier in dict.fromkeys(one.id for one in known()):
+        if identifier is None or identifier in gymnasium.registry:
+            continue
+        try:
+            gymnasium.register(
+                identifier,
+                entry_point=f"{__name__}:make_reference",
+                vector_entry_point=f"{__name__}:make_vector",
+                kwargs={"environment": identifier},
+            )
+        except gymnasium.error.Error:
+            continue
+        added.append(identifier)
+    return added
+
+
+def make_reference(environment: str | os.PathLike[str], render_mode: str | None = None) -> ReferenceEnv[Any]:
+    """The reference of an environment (an ID, a bare name or a path): one instance, a ``gymnasium.Env``.
+
+    What ``gymnasium.make`` calls. Raises :class:`~simulacrum.errors.GateError` where no fresh report admits it.
+    """
+    from .harness.gate import admit
+
+    env: ReferenceEnv[Any] = admit(environment, form=None).reference(render_mode=render_mode)
+    return env
+
+
+def make_fast(
+    environment: str | os.PathLike[str],
+    batch_size: int | Sequence[int],
+    *,
+    form: str = "tensor",
+    compile: bool | Mapping[str, Any] = False,
+    device: torch.device | str = "cpu",
+    seed: int | torch.Tensor | None = None,
+    first_instance: int = 0,
+    resets: str = "rows",
+    validate_actions: bool | None = None,
+    expose_state: bool = False,
+) -> FastEnv[Any]:
+    """The fast side of an environment: N instances, a TorchRL ``EnvBase``.
+
+    Args:
+        environment: an ID (``"simulacrum/forager-v0"``), a bare name (``"forager"``) or a path.
+        batch_size: any; N is its product.
+        form: ``"tensor"``.
+        compile: whether the step and the reset are compiled, or a dictionary of :func:`torch.compile` arguments.
+        device, seed, first_instance, resets, validate_actions, expose_state: see :class:`simulacrum.FastEnv`.
+
+    Raises :class:`~simulacrum.errors.GateError` where no fresh report covers the form, eager or compiled, on the
+    device; :class:`~simulacrum.errors.PackageError` where there is no such environment.
+    ``functools.partial(make_fast, ID, [4])`` is a picklable factory for workers.
+    """
+    from .harness.gate import admit
+
+    compiled = compile is not False and compile is not None
+    package = admit(environment, form=form, mode="compiled" if compiled else "eager", device=device)
+    env: FastEnv[Any] = package.fast(
+        batch_size=batch_size,
+        seed=seed,
+        first_instance=first_instance,
+        device=device,
+        resets=resets,
+        validate_actions=validate_actions,
+        expose_state=expose_state,
+        **({"compile": compile if compile is True else dict(compile)} if compiled else {}),  # type: ignore[arg-type]
+    )
+    return env
+
+
+def make_vector(
+    environment: str | os.PathLike[str],
+    num_envs: int = 1,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    render_mode: str | None = None,
+    **options: Any,
+) -> FastVectorEnv:
+    """The fast side of an environment behind ``gymnasium.vector.VectorEnv``; what ``gymnasium.make_vec`` calls.
+
+    ``options`` are those of :func:`make_fast` (``seed``, ``device``, ``compile`` ...), which tells the errors as well.
+    """
+    from .vector import FastVectorEnv
+
+    env = make_fast(environment, [num_envs], **options)
+    return FastVectorEnv(env, autoreset_mode=AutoresetMode(autoreset_mode), render_mode=render_mode)
+
+
+for _creator in (make_reference, make_vector):
+    vars(_creator)["metadata"] = {"render_modes": list(RENDER_MODES)}
