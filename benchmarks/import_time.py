@@ -33,7 +33,7 @@ def main(pairs: int) -> None:
         empty = statistics.median(times[column] for times in bare)
         medians = [statistics.median(times[column] for times in found[module]) - empty for module in MODULES]
         shown = ", ".join(f"{module} {value:.1f} ms" for module, value in zip(MODULES, medians, strict=True))
-        print(f"{clock}: {shown}, ratio {medians[1] / medians[0]:.3f} (medians of {pairs} pairs, interpreter's {empty:.1f} ms taken off)")
+        print(f"{clock}: {shown}, ratio {medians[1] / medians[0]:.3f} ({pairs} pairs, medians less {empty:.1f} ms)")
 
 
 if __name__ == "__main__":

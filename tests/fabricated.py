@@ -20,7 +20,8 @@ COVERS = (("tensor", "eager", "cpu"), ("tensor", "compiled", "cpu"))
 
 def copy_package(folder: Path, identifier: str = "tests/toywalk-v0") -> Path:
     """A copy of toywalk in ``folder`` under another ID (the checkout's own is known already)."""
-    shutil.copytree(ENVS / "toywalk", folder, ignore=shutil.ignore_patterns("__pycache__", "validation_report.*", "failures"))
+    ignored = shutil.ignore_patterns("__pycache__", "validation_report.*", "failures")
+    shutil.copytree(ENVS / "toywalk", folder, ignore=ignored)
     for name in ("__init__.py", "spec.md"):
         text = (folder / name).read_text()
         (folder / name).write_text(text.replace("simulacrum/toywalk-v0", identifier))
@@ -32,7 +33,8 @@ def results(failed: Sequence[str] = (), covers: Sequence[Any] = COVERS) -> list[
     made = []
     for name in checks.NAMES:
         findings = [Finding(name, "the sides differ", seed=3, step=7, field="state.position")] if name in failed else []
-        facts = {"covers": [list(one) for one in covers]} if name in ("differential", "benchmark_factory_parity") else {}
+        covering = name in ("differential", "benchmark_factory_parity")
+        facts = {"covers": [list(one) for one in covers]} if covering else {}
         counts = {"transitions": 100, "episodes": 3} if name in ("differential", "replay") else {}
         made.append(CheckResult(name, "failed" if findings else "passed", 0.5, counts, [], findings, facts))
     return made

@@ -56,7 +56,8 @@ def installed(tmp_path, monkeypatch, points):
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-envs\nVersion: 1.0\n")
     lines = [f"{name} = {value}" for name, value in points.items()]
-    (info / "entry_points.txt").write_text("[console_scripts]\na = b:c\n\n[simulacrum.envs]\n" + "\n".join(lines) + "\n")
+    sections = ["[console_scripts]", "a = b:c", "", "[simulacrum.envs]", *lines, ""]
+    (info / "entry_points.txt").write_text("\n".join(sections))
     monkeypatch.syspath_prepend(str(place))
     return place
 
@@ -97,7 +98,8 @@ def test_an_entry_point_that_leads_nowhere_is_listed(tmp_path, monkeypatch):
     installed(tmp_path, monkeypatch, {"x": "not_there.walk"})
     (found,) = known()
     assert (found.id, found.path, found.source) == (None, None, "entry point")
-    assert "entry point x" in found.problem and "'not_there.walk'" in found.problem
+    assert "entry point x" in found.problem
+    assert "'not_there.walk'" in found.problem
     assert registry.register_known() == []
 
 
@@ -147,8 +149,10 @@ def test_an_id_is_read_without_running_anything(source, identifier):
 
 @pytest.mark.parametrize(
     "source",
-    [b"", b"def (", b"\0", b"X = Environment(id=NAME)", b'X = Environment(id=f"a/b-v{1}")', b'X = Environment(id="a/b")',
-     b'X = Environment(id="a b/c-v0")', b'X = Other(id="a/b-v0")', b"\xff\xfe", b"(" * 10_000],
+    [
+        b"", b"def (", b"\0", b"\xff\xfe", b"(" * 10_000, b"X = Environment(id=NAME)", b'X = Environment(id="a/b")',
+        b'X = Environment(id=f"a/b-v{1}")', b'X = Environment(id="a b/c-v0")', b'X = Other(id="a/b-v0")',
+    ],
 )
 def test_an_id_that_cannot_be_read_is_explained(source):
     with pytest.raises(PackageError, match="__init__.py"):
@@ -205,9 +209,11 @@ def test_two_packages_with_one_id_are_both_named(checkout, tmp_path):
         registry.register_known()
         with pytest.raises(PackageError, match="claim the ID") as caught:
             made()
-        assert str(one) in str(caught.value) and str(two) in str(caught.value)
+        assert str(one) in str(caught.value)
+        assert str(two) in str(caught.value)
     problems = {entry.path: entry.problem for entry in known()}
-    assert str(two) in problems[one] and str(one) in problems[two]
+    assert str(two) in problems[one]
+    assert str(one) in problems[two]
     assert simulacrum.make_fast(two, [2]).batch_size == (2,)  # a path is no claim
 
 
@@ -215,7 +221,8 @@ def test_two_folders_of_one_name_are_both_named(checkout, tmp_path):
     one, two = copy_package(checkout / "walk", "a/a-v0"), validated(copy_package(tmp_path / "walk", "b/b-v0"))
     with pytest.raises(PackageError, match="claim the name") as caught:
         resolve("walk")
-    assert str(one) in str(caught.value) and str(two) in str(caught.value)
+    assert str(one) in str(caught.value)
+    assert str(two) in str(caught.value)
     assert resolve("a/a-v0") == one
 
 
@@ -224,8 +231,10 @@ def test_an_unknown_name_tells_what_is_known(folder, tmp_path, monkeypatch):
     with pytest.raises(PackageError) as caught:
         simulacrum.make_fast("tests/toywolk-v0", [2])
     message = str(caught.value)
-    assert str(tmp_path / "tests" / "toywolk-v0") in message and f"known: {ID}" in message
-    assert f"did you mean {ID}?" in message and "simulacrum list" in message
+    assert str(tmp_path / "tests" / "toywolk-v0") in message
+    assert f"known: {ID}" in message
+    assert f"did you mean {ID}?" in message
+    assert "simulacrum list" in message
 
 
 # ---------------------------------------------------------------------- Gymnasium
@@ -257,14 +266,19 @@ def test_make_vec_gives_the_fast_side(folder):
     env = gymnasium.make_vec(ID, num_envs=3, seed=5, resets="masked", autoreset_mode="SameStep")
     from simulacrum.vector import FastVectorEnv
 
-    assert isinstance(env, FastVectorEnv) and env.num_envs == 3
-    assert env.autoreset_mode is gymnasium.vector.AutoresetMode.SAME_STEP and env.fast.resets == "masked"
-    assert env.reset(seed=7)[1]["seed"].tolist() == [7, 8, 9]
+    assert isinstance(env, FastVectorEnv)
+    assert env.num_envs == 3
+    assert env.autoreset_mode is gymnasium.vector.AutoresetMode.SAME_STEP
+    assert env.fast.resets == "masked"
+    reference = gymnasium.make(ID)
+    expected = [reference.reset(seed=seed)[0].tolist() for seed in (7, 8, 9)]
+    assert env.reset(seed=7)[0].tolist() == expected
     again = gymnasium.make_vec(gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json()))
-    assert isinstance(again, FastVectorEnv) and again.num_envs == 3
+    assert isinstance(again, FastVectorEnv)
+    assert again.num_envs == 3
     sync = gymnasium.make_vec(ID, num_envs=2, vectorization_mode="sync")
     assert isinstance(sync, gymnasium.vector.SyncVectorEnv)
-    assert sync.reset(seed=7)[1]["seed"].tolist() == [7, 8]
+    assert sync.reset(seed=7)[0].tolist() == expected[:2]
 
 
 @pytest.mark.parametrize(
@@ -279,7 +293,8 @@ def test_without_a_report_nothing_is_made(folder, make):
 
 def test_an_id_that_is_taken_or_that_gymnasium_refuses_is_left_alone(folder, tmp_path, monkeypatch):
     spec = gymnasium.registry[ID]
-    assert registry.register_known() == [] and gymnasium.registry[ID] is spec
+    assert registry.register_known() == []
+    assert gymnasium.registry[ID] is spec
     gymnasium.register("other/name", entry_point="a:b")
     monkeypatch.setattr(registry, "known", lambda: [Known("other/name-v3", None, ""), Known("a b-v1", None, "")])
     assert registry.register_known() == []
@@ -303,7 +318,9 @@ def test_make_fast_passes_its_options_on(folder):
     env = simulacrum.make_fast("walk", (2, 3), seed=7, first_instance=4, resets="masked", validate_actions=False,
                                expose_state=True)
     whole = simulacrum.make_fast(ID, 10, seed=7)
-    assert env.batch_size == (2, 3) and env.resets == "masked" and env.validate_actions is False
+    assert env.batch_size == (2, 3)
+    assert env.resets == "masked"
+    assert env.validate_actions is False
     assert env.instance_seeds.tolist() == whole.instance_seeds.tolist()[4:]
     assert ("state", "position") in env.reset().keys(True)
 
@@ -318,31 +335,24 @@ def test_compiled_is_a_combination_of_its_own(tmp_path, compiled):
     assert simulacrum.make_fast(folder, [2], compile=compiled)._compile_options is not None
 
 
-def _rollout(make):
-    env = make() if callable(make) else make
-    env.set_seed(11)
-    return env.rollout(20)["next", "observation"].tolist()
-
-
-def _in_worker(value):
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_rollout_of_pickle, (pickle.dumps(value),))
-
-
-def _rollout_of_pickle(data):
+def _rollouts(data):
+    """What a pickled factory and a pickled environment show in 20 steps."""
     import torch
 
-    torch.manual_seed(0)
-    return _rollout(pickle.loads(data))
+    factory, made = pickle.loads(data)
+    shown = []
+    for env in (factory(), made):
+        env.set_seed(11)
+        shown.append(env.rollout(20, lambda td: td.set("action", torch.ones(4, dtype=torch.int64))).get("next"))
+    return [nested["observation"].tolist() for nested in shown]
 
 
 def test_factories_and_environments_work_in_spawned_workers(folder):
-    factory = functools.partial(simulacrum.make_fast, ID, [4])
-    env = simulacrum.make_fast(ID, [4])
-    env.forward = None  # not a factory
-    expected = _rollout_of_pickle(pickle.dumps(factory))
-    assert _in_worker(factory) == expected
-    assert _in_worker(simulacrum.make_fast(ID, [4])) == expected
+    data = pickle.dumps((functools.partial(simulacrum.make_fast, ID, [4]), simulacrum.make_fast(ID, [4])))
+    expected = _rollouts(data)
+    assert expected[0] == expected[1]
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(_rollouts, (data,)) == expected
 
 
 def test_public_names_are_pinned():

@@ -249,6 +249,7 @@ def test_torchrls_gym_wrapper(name: str, mode: AutoresetMode) -> None:
     (In SAME_STEP TorchRL 0.14 reads no final observation that is a dict, whichever the vector environment.)
     """
     env = GymWrapper(fast_vector(name, 4, mode), categorical_action_encoding=True)
+    torch.manual_seed(0)  # of the random actions
     env.set_seed(30)  # a reset(seed=30) by its own
     got = env.rollout(150, break_when_any_done=False)  # begins with the next episode
     fast = PAIRS[name][1](batch_size=[4], seed=torch.arange(30, 34))
@@ -263,12 +264,13 @@ def test_torchrls_gym_wrapper(name: str, mode: AutoresetMode) -> None:
             assert got[key].dtype == tensordict[key].dtype
         ended += int(tensordict["next", "done"].sum())
         tensordict = following
-    assert ended > 8
+    assert ended >= 8
 
 
 def test_torchrls_gym_wrapper_reads_infos() -> None:
     """In SAME_STEP it registers every info: they, and those of final_info, arrive where the FastEnv has them."""
     env = GymWrapper(fast_vector("point", 4, SAME_STEP))
+    torch.manual_seed(0)
     env.set_seed(3)
     got = env.rollout(60, break_when_any_done=False)
     fast = PointFast(batch_size=[4], seed=torch.arange(3, 7))

@@ -65,12 +65,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument(
         "--seed", type=battery_seed, metavar="S",
-        help="0..2**32-1: what the battery draws at random follows from it; drawn anew, and printed, where none is given",
+        help="0..2**32-1: all that the battery draws at random follows from it; by default drawn anew, and printed",
     )
     command.add_argument("--quick", action="store_true", help="a shorter battery (no report is written)")
     command.add_argument(
-        "--device", action="append", default=[], metavar="DEVICE", dest="devices",
-        help="compare on this device, too (cuda, say); may be given more than once",
+        "--device", action="append", metavar="DEVICE", dest="devices",
+        help="where the fast side runs, the CPU by default; may be given again: the first is that of most checks",
     )
     command.set_defaults(command=_validate)
 
@@ -84,8 +84,8 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser(
         "freeze", help="commit a package's behaviour: write the digest of its fixed trace to trace.json",
-        description="Write the digest of a package's fixed trace to its trace.json, so that the battery finds a change of "
-        "behaviour that the ID's version does not tell.",
+        description="Write the digest of a package's fixed trace to its trace.json, so that the battery finds a change "
+        "of behaviour that the ID's version does not tell.",
     )
     command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
     command.set_defaults(command=_freeze)

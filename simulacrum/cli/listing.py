@@ -13,14 +13,12 @@ def show() -> int:
     found = known()
     for one in sorted(found, key=lambda one: (one.id or "~", str(one.path))):
         print(one.id or "(no ID)")
-        for name, value in (("path", one.path), ("source", one.source), ("state", _state(one)), ("problem", one.problem)):
-            if value:
-                first, *others = str(value).splitlines()
-                print(f"  {name:<8} {first}")
-                for line in others:
-                    print(f"  {'':<8} {line}")
+        told = {"path": one.path, "source": one.source, "state": _state(one), "problem": one.problem}
+        for name, value in told.items():
+            for number, line in enumerate(str(value or "").splitlines()):
+                print(f"  {'' if number else name:<8} {line}")
     if not found:
-        print("No environment is known. Begin one with: simulacrum new NAME; make one known with: simulacrum validate PATH")
+        print("No environment is known. Begin one: simulacrum new NAME; make one known: simulacrum validate PATH")
     return PASSED
 
 
@@ -32,4 +30,4 @@ def _state(one: Known) -> str:
         admit(one.path, form=None)
     except SimulacrumError as error:
         return str(error)
-    return "fresh: it loads"
+    return "fresh"

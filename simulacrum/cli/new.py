@@ -12,8 +12,6 @@ from pathlib import Path
 from ..spec.package import REQUIRED
 from . import PASSED, complain
 
-TEMPLATE_NAME = "newenv"
-
 
 def new(name: str, directory: str = ".") -> int:
     """Make the package ``directory/name``; the exit code. Nothing is ever overwritten."""
@@ -30,7 +28,7 @@ def new(name: str, directory: str = ".") -> int:
         f"Made {made}: {', '.join(REQUIRED)}\n"
         "It is a small complete environment, a climb on a ladder, and passes the battery as it stands:\n"
         f"  simulacrum validate {path}\n"
-        "Make it yours from the top of spec.md on, which says what to write where; then reference.py and fast.py, each\n"
+        "Make it yours from the top of spec.md on, which says what to write where; write reference.py and fast.py each\n"
         "from spec.md, then checks.py and schema.json. On the way:\n"
         f"  simulacrum validate {path} -k spec_contract     # the tables against the code, and the worked examples\n"
         f"  simulacrum validate {path} --quick              # every check, in less time"
@@ -41,7 +39,7 @@ def new(name: str, directory: str = ".") -> int:
 def filled(file: str, name: str) -> str:
     """A file of the template with the package's name in the place of ``newenv``, and ``MyEnv`` for ``my_env``."""
     text = resources.files("simulacrum").joinpath("templates", "package", file).read_text(encoding="utf-8")
-    return text.replace(TEMPLATE_NAME.capitalize(), camel(name)).replace(TEMPLATE_NAME, name)
+    return re.sub("newenv|Newenv", lambda found: name if found[0] == "newenv" else camel(name), text)
 
 
 def camel(name: str) -> str:
@@ -52,7 +50,7 @@ def camel(name: str) -> str:
 def _problem(name: str, folder: Path) -> str:
     """Why a package of that name cannot be made in that folder; empty where it can."""
     if not re.fullmatch("[a-z][a-z0-9_]*", name):
-        return f"new {name}: expected a name of lower-case letters, digits and _, beginning with a letter, as berry_field"
+        return f"new {name}: expected lower-case letters, digits and _, beginning with a letter, as in berry_field"
     if keyword.iskeyword(name):
         return f"new {name}: {name} is a keyword of Python; choose another name"
     if (folder / name).exists():

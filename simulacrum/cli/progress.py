@@ -1,4 +1,4 @@
-"""What is shown while a battery runs: a line a finished check, and a bar on a terminal or a line now and then in a log."""
+"""What is shown while a battery runs: a line for each finished check; a bar on a terminal, a line at times in a log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ PATIENCE = 30.0  # seconds after which a log says that a check is still running
 
 def display(console: Console, names: Sequence[str], patience: float = PATIENCE) -> Display:
     """A display for a terminal or for a log: use it as a context, give it what the battery reports."""
-    return Bar(console, names) if console.is_terminal else Log(console, names, patience)
+    on_screen = console.is_terminal and not console.is_dumb_terminal
+    return Bar(console, names) if on_screen else Log(console, names, patience)
 
 
 class Display:
@@ -40,8 +41,8 @@ class Display:
     def finished(self, result: CheckResult) -> None:
         """A check has ended."""
         self.count += 1
-        style = STYLES.get(result.outcome, "")
-        self.console.print(f"{result.outcome:<15} {result.name:<26} {result.seconds:8.1f} s", style=style, soft_wrap=True)
+        line = f"{result.outcome:<15} {result.name:<26} {result.seconds:8.1f} s"
+        self.console.print(line, style=STYLES.get(result.outcome, ""), soft_wrap=True)
 
     def __enter__(self) -> Display:
         return self
