@@ -290,6 +290,16 @@ def test_a_combination_that_is_not_covered(tmp_path, asked, named):
     assert f"does not cover {named} it covers: tensor eager cpu" in message
 
 
+def test_the_command_keeps_the_devices_that_were_covered(tmp_path):
+    folder = validated(copy_package(tmp_path / "walk one"))
+    assert refused(folder, device="cuda:1")[1].endswith("' --device cpu --device cuda")
+    (folder / "fast.py").write_text("")
+    assert refused(folder, device="cuda")[1].endswith("'")
+    validated(folder, covers=[("tensor", "eager", "cuda")])
+    (folder / "fast.py").write_text("x = 1")
+    assert refused(folder)[1].endswith("' --device cuda")
+
+
 def test_a_report_of_another_device_admits_the_reference(tmp_path):
     folder = validated(copy_package(tmp_path / "walk one"), covers=[("tensor", "eager", "cuda")])
     assert require_fresh_report(folder)

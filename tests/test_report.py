@@ -260,7 +260,7 @@ def test_garbage_is_no_signature(data):
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b"\xff\xfe", b"[" * 100_000])
 def test_garbage_is_no_report(data):
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"Expecting|expected|too deep|codec"):
         report.read(data)
 
 

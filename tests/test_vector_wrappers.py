@@ -163,9 +163,10 @@ def test_record_episode_statistics(name: str, mode: AutoresetMode) -> None:
     assert env.episode_count == ended > 8
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [NEXT_STEP, DISABLED])
 @pytest.mark.parametrize("name", ["ledge", "point"])
 def test_numpy_to_torch(name: str, mode: AutoresetMode) -> None:
+    """In SAME_STEP Gymnasium's wrapper fails on any environment's ``final_obs``, which is an object array."""
     pytest.importorskip("array_api_compat")
     env, plain = wrappers.NumpyToTorch(fast_vector(name, 3, mode)), fast_vector(name, 3, mode)
     assert_same(to_numpy(env.reset(seed=0)), plain.reset(seed=0))
@@ -246,13 +247,14 @@ def test_human_rendering(mode: AutoresetMode, monkeypatch: pytest.MonkeyPatch) -
 def test_torchrls_gym_wrapper(name: str, mode: AutoresetMode) -> None:
     """A rollout through it holds the episodes of the FastEnv itself with the same seeds and actions.
 
-    (In SAME_STEP TorchRL 0.14 reads no final observation that is a dict, whichever the vector environment.)
+    (In SAME_STEP TorchRL 0.14 reads no final observation that is a dict, whichever the vector environment; and it
+    resets once more when all rows end in one step, which these seeds do not bring about.)
     """
-    env = GymWrapper(fast_vector(name, 4, mode), categorical_action_encoding=True)
+    env = GymWrapper(fast_vector(name, 8, mode), categorical_action_encoding=True)
     torch.manual_seed(0)  # of the random actions
     env.set_seed(30)  # a reset(seed=30) by its own
     got = env.rollout(150, break_when_any_done=False)  # begins with the next episode
-    fast = PAIRS[name][1](batch_size=[4], seed=torch.arange(30, 34))
+    fast = PAIRS[name][1](batch_size=[8], seed=torch.arange(30, 38))
     fast.reset()
     tensordict, ended = fast.reset(), 0
     for k in range(150):
@@ -269,11 +271,11 @@ def test_torchrls_gym_wrapper(name: str, mode: AutoresetMode) -> None:
 
 def test_torchrls_gym_wrapper_reads_infos() -> None:
     """In SAME_STEP it registers every info: they, and those of final_info, arrive where the FastEnv has them."""
-    env = GymWrapper(fast_vector("point", 4, SAME_STEP))
+    env = GymWrapper(fast_vector("point", 16, SAME_STEP))
     torch.manual_seed(0)
     env.set_seed(3)
     got = env.rollout(60, break_when_any_done=False)
-    fast = PointFast(batch_size=[4], seed=torch.arange(3, 7))
+    fast = PointFast(batch_size=[16], seed=torch.arange(3, 19))
     fast.reset()
     tensordict = fast.reset()
     for k in range(60):
@@ -284,6 +286,7 @@ def test_torchrls_gym_wrapper_reads_infos() -> None:
         assert torch.equal(got[:, k]["next", "observation"], tensordict["next", "observation"])
         tensordict = following
     assert got["next", "done"].any()
+    assert not got["next", "done"].all(0).any()
 
 
 def test_torchrls_gym_wrapper_refuses_next_step() -> None:

@@ -28,8 +28,8 @@ def new(name: str, directory: str = ".") -> int:
         f"Made {made}: {', '.join(REQUIRED)}\n"
         "It is a small complete environment, a climb on a ladder, and passes the battery as it stands:\n"
         f"  simulacrum validate {path}\n"
-        "Make it yours from the top of spec.md on, which says what to write where; write reference.py and fast.py each\n"
-        "from spec.md, then checks.py and schema.json. On the way:\n"
+        "Make it yours from the top of spec.md on, which says what to write where; then write reference.py and\n"
+        "fast.py, each from spec.md, then checks.py and schema.json. On the way:\n"
         f"  simulacrum validate {path} -k spec_contract     # the tables against the code, and the worked examples\n"
         f"  simulacrum validate {path} --quick              # every check, in less time"
     )

@@ -84,6 +84,7 @@ class _Report:
     def __init__(self, package: Package) -> None:
         self.package = package
         self.path = _find(package.path)
+        self.devices: list[str] = []  # that the next report should cover
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -100,6 +101,7 @@ class _Report:
                 f"its report has the format {self.content['format']!r}, this version of simulacrum reads {FORMAT}",
             )
         self._check_signature(data)
+        self.devices += [one["device"] for one in self.content["combinations"]]
 
     def compare(self) -> None:
         """Refuse unless the report is of this package as it is, passing, and made with all that is here now."""
@@ -127,10 +129,8 @@ class _Report:
         covered = self.content["combinations"]
         if asked not in covered:
             listed = "; ".join(" ".join(one.values()) for one in covered) or "nothing"
-            options = "" if device == "cpu" else f" --device {shlex.quote(device)}"
-            self._refuse(
-                Refusal.NOT_COVERED, f"its report does not cover {form} {mode} {device}; it covers: {listed}", options
-            )
+            self.devices.append(device)
+            self._refuse(Refusal.NOT_COVERED, f"its report does not cover {form} {mode} {device}; it covers: {listed}")
 
     def _check_signature(self, data: bytes) -> None:
         try:
@@ -166,8 +166,9 @@ class _Report:
         if moved:
             self._refuse(reason, f"{what}: {'; '.join(moved)}")
 
-    def _refuse(self, reason: Refusal, what: str, options: str = "") -> NoReturn:
-        path = self.package.path
+    def _refuse(self, reason: Refusal, what: str) -> NoReturn:
+        path, devices = self.package.path, list(dict.fromkeys(self.devices))
+        options = "".join(f" --device {shlex.quote(device)}" for device in devices) if devices != ["cpu"] else ""
         raise GateError(
             f"{reason.value}: the environment {path.name} ({path}) does not load, for {what}\n"
             f"run: simulacrum validate {shlex.quote(str(path))}{options}",

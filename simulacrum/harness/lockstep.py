@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from tensordict import TensorDictBase
 
 from .. import bits
@@ -38,6 +39,7 @@ class References:
     def __init__(self, package: Package, count: int) -> None:
         self.package = package
         self.envs: list[ReferenceEnv[Any]] = [package.reference() for _ in range(count)]
+        self._discrete = isinstance(package.environment.action_space, spaces.Discrete)
         self._seen: list[Any] = [None] * count
         self._infos: list[dict[str, Any]] = [{}] * count
 
@@ -58,8 +60,9 @@ class References:
     def step(self, actions: np.ndarray) -> tuple[Record, Record]:
         """Step every row, and reset those that ended: (what the step showed, what is shown now)."""
         outcomes, finished = [], []
+        chosen = actions.tolist() if self._discrete else actions  # plain ints, which a reference takes the quickest
         for row, env in enumerate(self.envs):
-            self._seen[row], reward, terminated, truncated, self._infos[row] = env.step(actions[row])
+            self._seen[row], reward, terminated, truncated, self._infos[row] = env.step(chosen[row])
             outcomes.append((reward, terminated, truncated))
             if terminated or truncated:
                 finished.append(row)
