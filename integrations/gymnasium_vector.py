@@ -6,8 +6,9 @@ Run it after ``simulacrum validate envs/forager``: ``python integrations/gymnasi
 import sys
 
 import gymnasium
-import simulacrum  # noqa: F401 - registers the IDs
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
+
+import simulacrum  # noqa: F401 - registers the IDs
 
 
 def main(identifier: str = "simulacrum/forager-v0") -> None:

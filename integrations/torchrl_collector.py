@@ -5,15 +5,18 @@ Run it after ``simulacrum validate envs/forager``: ``python integrations/torchrl
 
 import sys
 
-import simulacrum
 from torchrl.collectors import Collector
 from torchrl.envs import RewardSum, StepCounter, TransformedEnv
 from torchrl.envs.transforms import Compose
 
+import simulacrum
+
 
 def main(identifier: str = "simulacrum/forager-v0") -> None:
     """Collect eight batches and print the mean return of the episodes that ended."""
-    env = TransformedEnv(simulacrum.make_fast(identifier, batch_size=[1024], seed=0), Compose(StepCounter(), RewardSum()))
+    env = TransformedEnv(
+        simulacrum.make_fast(identifier, batch_size=[1024], seed=0), Compose(StepCounter(), RewardSum())
+    )
     collector = Collector(env, env.rand_action, frames_per_batch=1024 * 64, total_frames=8 * 1024 * 64)
     for number, batch in enumerate(collector):
         ended = batch["next", "done"]

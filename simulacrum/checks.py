@@ -13,8 +13,8 @@ class ScriptedPolicy:
 
     Args:
         name: as in the spec's policy table.
-        policy: ``policy(state, observation)``; the state has the spec's fields as NumPy arrays [N, ...], the observation
-            is an array [N, ...] or a dict of these. Returns an action for all rows, or an array of N actions.
+        policy: ``policy(state, observation)``; the state has the spec's fields as NumPy arrays [N, ...], the
+            observation is an array [N, ...] or a dict of these. Returns one action for all rows, or N of them.
         expected_return: the mean undiscounted return of an episode, exact, or a mean over ``estimated_from`` episodes.
         standard_deviation: the return's.
         return_range: the least and the greatest return that an episode can have.

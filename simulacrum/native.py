@@ -101,7 +101,7 @@ def load(source: Path) -> ModuleType:
     expected = _checksum_path(binary).read_text()
     found = checksum(source)
     if found != expected:
-        raise BuildError(f"{binary} is not what was built (sha256 {found}, expected {expected}): delete it and run again")
+        raise BuildError(f"{binary} is not what was built (sha256 {found}, expected {expected}): delete it, run again")
     loader = importlib.machinery.ExtensionFileLoader(source.stem, str(binary))
     spec = importlib.util.spec_from_file_location(source.stem, binary, loader=loader)
     assert spec is not None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .spec import Package
 
 SPEC = "spec.md"
+SEED_KEY = "simulacrum_seed"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,9 +39,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw the seed once: pytest-xdist hands its workers the options as they are then."""
+    """Draw the seed where none is given; a worker of pytest-xdist takes the one that was drawn for all."""
     if config.option.simulacrum and config.option.simulacrum_seed is None:
-        config.option.simulacrum_seed = some_seed()
+        given = getattr(config, "workerinput", {}).get(SEED_KEY)
+        config.option.simulacrum_seed = some_seed() if given is None else given
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Hand the seed to a worker of pytest-xdist."""
+    node.workerinput[SEED_KEY] = node.config.option.simulacrum_seed
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

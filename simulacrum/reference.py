@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
 import gymnasium
@@ -13,7 +14,7 @@ from . import render
 from .errors import ActionError, SpecError
 from .rng import Draw, episode_key
 from .rng.threefry import unsigned
-from .spec.environment import Environment, check_environment
+from .spec.environment import Environment, check_environment, has_body
 from .spec.package import pickle_by_loader
 from .spec.state import build, clock_values, converters, field_names, read, state_class
 
@@ -22,7 +23,12 @@ NO_CAP = 1 << 32
 
 
 class _ReferenceMeta(type(gymnasium.Env)):  # type: ignore[misc]
-    """Lets the classes of a package that the loader made pickle by (path, digest, module, name)."""
+    """Checks classes when they are made; those that the loader made pickle by (path, digest, module, name)."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> None:
+        super().__init__(name, bases, namespace, **kwargs)
+        if has_body(namespace) and any(isinstance(base, _ReferenceMeta) for base in bases):
+            cls._declare()
 
 
 pickle_by_loader(_ReferenceMeta)
@@ -45,10 +51,13 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
     """
 
     environment: ClassVar[Environment]
+    _state_class: ClassVar[type[Any]]
+    _field_names: ClassVar[tuple[str, ...]]
+    _converters: ClassVar[dict[str, Callable[[Any], Any]]]
     metadata: ClassVar[dict[str, Any]] = {"render_modes": list(render.MODES), "render_fps": 8}  # type: ignore[misc]
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
+    @classmethod
+    def _declare(cls) -> None:
         check_environment(cls)
         state = state_class(cls, ReferenceEnv)
         if state is not None:
@@ -56,7 +65,9 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
             cls._field_names = field_names(state)
             cls._converters = converters(state)
         if not hasattr(cls, "_state_class"):
-            raise SpecError(f"{cls.__name__}: expected its State as a parameter: class {cls.__name__}(ReferenceEnv[State])")
+            raise SpecError(
+                f"{cls.__name__}: expected its State as a parameter: class {cls.__name__}(ReferenceEnv[State])"
+            )
 
     def __init__(self, render_mode: str | None = None) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
@@ -67,7 +78,9 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         self.observation_space = environment.observation_space
         space = environment.action_space
         self._discrete = isinstance(space, spaces.Discrete)
-        self._choices = range(int(space.start), int(space.start + space.n)) if isinstance(space, spaces.Discrete) else range(0)
+        self._choices = (
+            range(int(space.start), int(space.start + space.n)) if isinstance(space, spaces.Discrete) else range(0)
+        )
         self._cap = environment.max_episode_steps or NO_CAP
         self._reward_type = environment.reward_dtype.type
         self._state: Any = None
@@ -138,7 +151,7 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         return self.observation(state), float(self._reward_type(reward)), terminated, truncated, self._infos(state)
 
     def get_state(self) -> dict[str, dict[str, Any]]:
-        """``{"state": {field: value}, "clock": {"seed", "episode", "t"}}``: copies, picklable. ``t`` is in the clock."""
+        """``{"state": {field: value}, "clock": {"seed", "episode", "t"}}``: copies. ``t`` is in the clock."""
         if self._state is None:
             raise gymnasium.error.ResetNeeded("get_state: no episode has begun; call reset() first")
         clock = {"seed": self._seed, "episode": self._episode, "t": self._t}

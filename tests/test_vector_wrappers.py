@@ -145,7 +145,7 @@ def test_record_episode_statistics(name: str, mode: AutoresetMode) -> None:
     env = wrappers.RecordEpisodeStatistics(fast_vector(name, 4, mode))
     env.reset(seed=0)
     returns, lengths, waiting, ended = np.zeros(4), np.zeros(4, int), np.zeros(4, np.bool_), 0
-    for actions in actions_of(name, 4, 300):
+    for actions in actions_of(name, 4, 180):
         _, rewards, terminated, truncated, infos = env.step(actions)
         over = terminated | truncated
         returns, lengths = np.where(waiting, 0, returns + rewards), np.where(waiting, 0, lengths + 1)
@@ -207,7 +207,8 @@ def test_record_video(mode: AutoresetMode, monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setitem(sys.modules, "moviepy.video.io.ImageSequenceClip", module)
 
     base = FastVectorEnv(FORAGER.fast(batch_size=[4]), autoreset_mode=mode, render_mode="rgb_array")
-    env = wrappers.RecordVideo(base, str(tmp_path / "videos"), video_length=3, episode_trigger=lambda episode: True)
+    options = {"video_length": 3, "episode_trigger": lambda episode: True, "gc_trigger": None}
+    env = wrappers.RecordVideo(base, str(tmp_path / "videos"), **options)
     env.reset(seed=0)
     frames = [base.render()]
     for actions in actions_of("forager", 4, 3):
@@ -253,11 +254,11 @@ def test_torchrls_gym_wrapper(name: str, mode: AutoresetMode) -> None:
     env = GymWrapper(fast_vector(name, 8, mode), categorical_action_encoding=True)
     torch.manual_seed(0)  # of the random actions
     env.set_seed(30)  # a reset(seed=30) by its own
-    got = env.rollout(150, break_when_any_done=False)  # begins with the next episode
+    got = env.rollout(120, break_when_any_done=False)  # begins with the next episode
     fast = PAIRS[name][1](batch_size=[8], seed=torch.arange(30, 38))
     fast.reset()
     tensordict, ended = fast.reset(), 0
-    for k in range(150):
+    for k in range(120):
         tensordict["action"] = got["action"][:, k]
         tensordict, following = fast.step_and_maybe_reset(tensordict)
         keys = list(fast.environment.observation_space) if name == "ledge" else ["observation"]

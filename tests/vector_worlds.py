@@ -134,7 +134,7 @@ POINT = simulacrum.Environment(
     id="test/point-v0",
     action_space=spaces.Box(-2.0, 1.0, (2,), np.float32),
     observation_space=spaces.Box(-100.0, 100.0, (2,), np.float32),
-    max_episode_steps=5,
+    max_episode_steps=7,
     slots=PointSlots,
     reset_slots={PointSlots.START},
     reward_dtype=np.float64,
@@ -157,7 +157,7 @@ class PointReference(ReferenceEnv[PointReferenceState]):
 
     def transition(self, state, action, draw):
         at = state.at + action + state.last
-        return PointReferenceState(at, np.array(action)), np.float64(at[0]), bool(at[0] > 2)
+        return PointReferenceState(at, np.array(action)), np.float64(at[0]), bool(at[0] > 2 or at[0] < -3)
 
     def observation(self, state):
         return state.at.copy()
@@ -184,7 +184,7 @@ class PointFast(FastEnv[PointState]):
 
     def transition(self, state, action, draw):
         at = state.at + action + state.last
-        return PointState(at=at, last=action), at[:, 0].to(torch.float64), at[:, 0] > 2
+        return PointState(at=at, last=action), at[:, 0].to(torch.float64), (at[:, 0] > 2) | (at[:, 0] < -3)
 
     def observation(self, state):
         return state.at

@@ -15,11 +15,11 @@ from torchrl.envs.common import _EnvPostInit
 
 from ..errors import SeedError, SpecError, StateError
 from ..rng.tensor import Draw, check_words, episode_keys, instance_seeds
-from ..spec.environment import Environment, check_environment
+from ..spec.environment import Environment, check_environment, has_body
 from ..spec.package import pickle_by_loader
 from ..spec.state import CLOCK, field_names, state_class
 from .actions import ActionChecker
-from .core import Carry, Core, Fields, Outcome, expect, select, select_fields
+from .core import Carry, Core, Fields, Outcome, select, select_fields
 from .plain import PlainSteps
 from .probe import probe
 from .specs import done_spec, free_spec, leaf_spec, observation_keys, torch_dtype
@@ -32,11 +32,17 @@ INDUCTOR_OPTIONS: dict[bool, dict[str, Any]] = {
     True: {"cpp.simdlen": 1},
     False: {"eager_numerics.division_rounding": True, "emulate_precision_casts": True},
 }
-DROPPED_ON_PICKLING = ("_advance", "_advance_masked", "_renew_rows", "_renew_masked", "_collector", "_constants", "_core")
+COMPILED = ("_advance", "_advance_masked", "_renew_rows", "_renew_masked")
+DROPPED_ON_PICKLING = (*COMPILED, "_collector", "_constants", "_core")
 
 
 class _FastMeta(_EnvPostInit):
-    """Lets the classes of a package that the loader made pickle by (path, digest, module, name)."""
+    """Checks classes when they are made; those that the loader made pickle by (path, digest, module, name)."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> None:
+        super().__init__(name, bases, namespace, **kwargs)
+        if has_body(namespace) and any(isinstance(base, _FastMeta) for base in bases):
+            cls._declare()
 
 
 pickle_by_loader(_FastMeta)
@@ -55,12 +61,12 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
         first_instance: the number of this environment's first instance, so that workers share one run: instance i of
             this environment gets the seed of instance ``first_instance + i`` of ``set_seed(seed)``.
         device: where the tensors live; the CPU by default.
-        resets: ``"rows"`` computes first states for the rows that ended; ``"masked"`` computes them for all rows, without
-            a branch or a synchronisation. The bits are the same.
+        resets: ``"rows"`` computes first states for the rows that ended; ``"masked"`` computes them for all rows,
+            without a branch or a synchronisation. The bits are the same.
         validate_actions: whether action *values* are checked at every step (shape, dtype and device always are). None
             checks them on the CPU, where it costs little, and not elsewhere, where it would wait for the device.
-        expose_state: show ``("state", field)`` and ``("clock", "seed" | "episode" | "t")`` in the TensorDict, as copies,
-            and in the specs.
+        expose_state: show ``("state", field)`` and ``("clock", "seed" | "episode" | "t")`` in the TensorDict, as
+            copies, and in the specs.
 
     ``reset(td, set_state=True)`` enters the state and the clock that ``td`` holds (see :meth:`get_state`). TorchRL's
     ``compile=True`` (or a dict of :func:`torch.compile` arguments) compiles the step and the reset.
@@ -74,8 +80,8 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
     t_dtype: ClassVar[torch.dtype] = torch.int32  # of ``State.t``
     _supports_set_state = True
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
+    @classmethod
+    def _declare(cls) -> None:
         check_environment(cls)
         state = state_class(cls, FastEnv)
         if state is not None:
@@ -168,7 +174,7 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
 
     @property
     def instance_seeds(self) -> Tensor:
-        """The seeds of the instances, int64 [N] (the bits of the u64): those in use, or before a reset the next ones."""
+        """The seeds of the instances, int64 [N] (the bits of the u64): those in use, or those of the first reset."""
         seeds = self._next_seeds if self._carry is None else self._carry.seed
         assert seeds is not None
         return seeds.clone()
@@ -186,7 +192,7 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
         if seed is None:
             seed = int.from_bytes(os.urandom(8), "little")
         last = self.first_instance + self._rows
-        if not 0 <= self.first_instance or last > 1 << 32:
+        if not self.first_instance >= 0 or last > 1 << 32:
             raise SeedError(f"first_instance: expected instances in 0..2**32-1, got {self.first_instance}..{last - 1}")
         return instance_seeds(seed, torch.arange(self.first_instance, last, dtype=torch.int64, device=self.device))
 
@@ -344,7 +350,9 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
 
     def _no_flags(self) -> dict[str, Tensor]:
         size, device = (*self.batch_size, 1), self.device
-        return {name: torch.zeros(size, dtype=torch.bool, device=device) for name in ("done", "terminated", "truncated")}
+        return {
+            name: torch.zeros(size, dtype=torch.bool, device=device) for name in ("done", "terminated", "truncated")
+        }
 
     def _tensordict(self, *parts: dict[Any, Any]) -> TensorDict:
         values = {key: value for part in parts for key, value in part.items()}
@@ -354,9 +362,9 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
         return value.reshape((*self.batch_size, *value.shape[1:]))
 
     def forward(self) -> FastEnv[StateT]:
-        """Itself, so that ``SerialEnv(2, env)`` and ``ParallelEnv(2, env)`` take an environment as they take a function.
+        """Itself, so that ``SerialEnv(2, env)`` and ``ParallelEnv(2, env)`` take an environment for a function.
 
-        The copies that they make hold the same seeds: call their ``set_seed``, or give functions with ``first_instance``.
+        The copies that they make hold the same seeds: call ``set_seed``, or give functions with ``first_instance``.
         """
         return self
 
@@ -370,10 +378,17 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
         tensors, not TensorDicts, so no layout has to settle first.
         """
         self._compile_options = {
-            "fullgraph": True, "dynamic": False, "isolate_recompiles": True, "recompile_limit": 64, **options,
+            "fullgraph": True,
+            "dynamic": False,
+            "isolate_recompiles": True,
+            "recompile_limit": 64,
+            **options,
         }
         if "mode" not in options:  # torch.compile takes a mode or options
-            self._compile_options["options"] = {**INDUCTOR_OPTIONS[self.device.type == "cpu"], **options.get("options", {})}
+            self._compile_options["options"] = {
+                **INDUCTOR_OPTIONS[self.device.type == "cpu"],
+                **options.get("options", {}),
+            }
         self._use(self._core)
         return self
 

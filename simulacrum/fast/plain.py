@@ -83,7 +83,8 @@ class PlainSteps:
         }
         begun, first = self._renew(before, blank, waiting)
         after, outcome = self._advance(begun, action)
-        fields = select_fields(waiting, begun.fields, after.fields)
+        moved = {name: value for name, value in after.fields.items() if value is not begun.fields[name]}
+        fields = {**begun.fields, **select_fields(waiting, begun.fields, moved)}
         self._carry = begun._replace(fields=fields, t=torch.where(waiting, begun.t, after.t))
         stepped = ~waiting
         return Outcome(

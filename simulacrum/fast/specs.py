@@ -17,8 +17,7 @@ from torchrl.envs.libs.gym import _gym_to_torchrl_spec_transform
 from ..spec.spaces import Space
 
 TORCH_DTYPES = {
-    name: getattr(torch, name)
-    for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
+    name: getattr(torch, name) for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
 }
 
 
@@ -61,7 +60,9 @@ def observation_keys(space: Space) -> dict[str, Space]:
 
 def done_spec(batch_size: torch.Size, device: torch.device) -> Composite:
     """``done``, ``terminated`` and ``truncated``, each ``[*batch_size, 1]`` bool."""
-    flags = {name: Binary(n=1, shape=(*batch_size, 1), dtype=torch.bool) for name in ("done", "terminated", "truncated")}
+    flags = {
+        name: Binary(n=1, shape=(*batch_size, 1), dtype=torch.bool) for name in ("done", "terminated", "truncated")
+    }
     return Composite(flags, shape=batch_size, device=device)
 
 

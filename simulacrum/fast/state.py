@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, TypeVar
+import inspect
+from typing import TypeVar
 
 from typing_extensions import dataclass_transform
 
@@ -16,8 +17,6 @@ def tensor_state(cls: type[T]) -> type[T]:
 
     ``t`` may be left out when a state is made: the base class sets it.
     """
-    if "t" in cls.__dict__.get("__annotations__", {}) and not hasattr(cls, "t"):
+    if "t" in inspect.get_annotations(cls) and not hasattr(cls, "t"):
         cls.t = None  # type: ignore[attr-defined]
     return dataclasses.dataclass(eq=False)(cls)
-
-

@@ -100,8 +100,9 @@ class Context:
 
     def replay_command(self) -> str:
         """The command that runs this check again with the same seed."""
-        profile = " --quick" if self.profile.name == "quick" else ""
-        return f"simulacrum validate {shlex.quote(str(self.package.path))} -k {self.name} --seed {self.profile.seed}{profile}"
+        quick = " --quick" if self.profile.name == "quick" else ""
+        path = shlex.quote(str(self.package.path))
+        return f"simulacrum validate {path} -k {self.name} --seed {self.profile.seed}{quick}"
 
     def _add(self, finding: Finding) -> None:
         self.findings.append(replace(finding, replay=self.replay_command()))

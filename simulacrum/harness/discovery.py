@@ -129,8 +129,10 @@ def _read_id(source: bytes) -> str:
                 if not ID.fullmatch(value.value):
                     raise PackageError(f"__init__.py: expected an ID <namespace>/<name>-v<k>, got {value.value!r}")
                 return full_id(value.value)
-    raise PackageError('__init__.py: expected ENVIRONMENT = simulacrum.Environment(id="<namespace>/<name>-v<k>", ...), '
-                       "with the ID as a literal")
+    raise PackageError(
+        '__init__.py: expected ENVIRONMENT = simulacrum.Environment(id="<namespace>/<name>-v<k>", ...), '
+        "with the ID as a literal"
+    )
 
 
 def _called(node: ast.Call) -> str:
@@ -150,9 +152,13 @@ def _with_conflicts(listed: list[Known]) -> list[Known]:
         if one.path is not None:
             claims[one.id].append(one.path)
     return [
-        one if one.id is None or len(claims[one.id]) == 1 else replace(
-            one, problem="its ID is claimed by " + ", ".join(str(path) for path in claims[one.id] if path != one.path)
-            + " as well"
+        one
+        if one.id is None or len(claims[one.id]) == 1
+        else replace(
+            one,
+            problem="its ID is claimed by "
+            + ", ".join(str(path) for path in claims[one.id] if path != one.path)
+            + " as well",
         )
         for one in listed
     ]

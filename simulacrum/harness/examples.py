@@ -15,6 +15,7 @@ from ..spec import Package
 from .context import Context
 
 Values = dict[str, Any]
+State = Mapping[str, Any]
 
 
 def run_examples(context: Context) -> None:
@@ -42,7 +43,10 @@ def run_examples(context: Context) -> None:
             where = f"reset example {first.name!r}, {side.name}"
             got, asked = side.initial(draws)
             _draws(context, where, package, asked, draws)
-            expected = {**{f"state {name}": value for name, value in first.state.items() if name != "t"}, **_seen(first.observation)}
+            expected = {
+                **{f"state {name}": value for name, value in first.state.items() if name != "t"},
+                **_seen(first.observation),
+            }
             _compare(context, where, expected, got)
 
 
@@ -67,12 +71,15 @@ def _draws(context: Context, where: str, package: Package, asked: list[Any], dra
         made[number] = max(made.get(number, 0), count)
         if kind != slot.distribution or (slot.arguments and list(arguments) != list(slot.arguments)):
             context.problem(
-                f"{where}: slot {slot.name} is drawn as {kind}{arguments}, spec.md says {slot.distribution}{slot.arguments}"
+                f"{where}: slot {slot.name} is drawn as {kind}{arguments}, "
+                f"spec.md says {slot.distribution}{slot.arguments}"
             )
     for number in draws:
         slot = stated[number]
         if made.get(number, 0) != slot.count and slot.distribution != "permutation":
-            context.problem(f"{where}: slot {slot.name} is drawn {made.get(number, 0)} times, spec.md says {slot.count}")
+            context.problem(
+                f"{where}: slot {slot.name} is drawn {made.get(number, 0)} times, spec.md says {slot.count}"
+            )
 
 
 def _compare(context: Context, where: str, expected: Values, got: Values) -> None:
@@ -96,12 +103,14 @@ class _ReferenceSide:
         self.package, self.env = package, package.reference()
         self.env.reset(seed=0)
 
-    def transition(self, state: Values, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, list[Any]]:
+    def transition(self, state: State, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, list[Any]]:
         env = self.env
         draw = FixedDraw(draws, _plain)
         env.set_state(
-            {"state": {name: value for name, value in state.items() if name != "t"},
-             "clock": {"seed": 0, "episode": 0, "t": int(state["t"])}}
+            {
+                "state": {name: value for name, value in state.items() if name != "t"},
+                "clock": {"seed": 0, "episode": 0, "t": int(state["t"])},
+            }
         )
         chosen = int(action) if env._discrete else action
         after, reward, terminated = env.transition(state_of(env), chosen, draw)
@@ -125,7 +134,7 @@ class _FastSide:
     def __init__(self, package: Package) -> None:
         self.package, self.env = package, package.fast(batch_size=[1], seed=0)
 
-    def transition(self, state: Values, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, list[Any]]:
+    def transition(self, state: State, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, list[Any]]:
         draw = FixedDraw(draws, _row)
         fields = {name: torch.from_numpy(value[None].copy()) for name, value in state.items() if name != "t"}
         core, t = self.env._core, torch.tensor([int(state["t"])])

@@ -52,5 +52,10 @@ class Finding:
         return "\n".join(lines)
 
     def _where(self) -> list[tuple[str, Any]]:
-        return [("with", self.setting), ("instance", self.instance), ("seed", self.seed), ("episode", self.episode),
-                ("step", self.step)]
+        return [
+            ("with", self.setting),
+            ("instance", self.instance),
+            ("seed", self.seed),
+            ("episode", self.episode),
+            ("step", self.step),
+        ]

@@ -72,7 +72,9 @@ class References:
         now = {name: value for name, value in ended.items() if name not in ("reward", "terminated", "truncated")}
         if finished:
             part = reference_record(
-                self.package, [self.envs[r] for r in finished], [self._seen[r] for r in finished],
+                self.package,
+                [self.envs[r] for r in finished],
+                [self._seen[r] for r in finished],
                 [self._infos[r] for r in finished],
             )
             now = {name: _replaced(value, finished, part[name]) for name, value in now.items()}
@@ -220,8 +222,17 @@ class Lockstep:
         }
         self.context.fail(
             Finding(
-                self.context.name, f"the two sides differ {when}", self.setting, int(self.rows[row]), seed, episode, t,
-                field, texts[0], texts[1], "" if actions is None else str(plain(actions[row])),
+                self.context.name,
+                f"the two sides differ {when}",
+                self.setting,
+                int(self.rows[row]),
+                seed,
+                episode,
+                t,
+                field,
+                texts[0],
+                texts[1],
+                "" if actions is None else str(plain(actions[row])),
             ),
             content,
         )

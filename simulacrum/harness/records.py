@@ -1,8 +1,8 @@
 """What both sides show, as arrays by name: the form in which they are compared.
 
-A *record* holds ``observation`` (or ``observation.key``), ``state.field``, ``clock.seed`` (uint64), ``clock.episode`` and
-``clock.t`` (int64), where there are any ``action_mask`` and ``info.name``, and of a step also ``reward``, ``terminated``
-and ``truncated``; each [rows, ...].
+A *record* holds ``observation`` (or ``observation.key``), ``state.field``, ``clock.seed`` (uint64), ``clock.episode``
+and ``clock.t`` (int64), where there are any ``action_mask`` and ``info.name``, and of a step also ``reward``,
+``terminated`` and ``truncated``; each [rows, ...].
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def observation_names(package: Package) -> dict[str, spaces.Space[Any]]:
 
 
 def fast_record(package: Package, td: TensorDictBase, rows: np.ndarray | None = None) -> Record:
-    """The record of a TensorDict (a reset's, a root's, or a step's ``next``) of an environment that exposes its state."""
+    """The record of a TensorDict (a reset's, a root's, or a step's ``next``) of an environment that shows its state."""
     record: Record = {}
     batch = td.batch_size.numel()
     dims = len(td.batch_size)
@@ -68,10 +68,13 @@ def fast_record(package: Package, td: TensorDictBase, rows: np.ndarray | None = 
 
 
 def reference_record(
-    package: Package, envs: Sequence[ReferenceEnv[Any]], seen: Sequence[Any], infos: Sequence[Mapping[str, Any]],
+    package: Package,
+    envs: Sequence[ReferenceEnv[Any]],
+    seen: Sequence[Any],
+    infos: Sequence[Mapping[str, Any]],
     outcomes: Sequence[tuple[float, bool, bool]] | None = None,
 ) -> Record:
-    """The record of some references: their observations, infos, states, and of a step (reward, terminated, truncated)."""
+    """The record of some references: observations, infos, states, and of a step (reward, terminated, truncated)."""
     record: Record = {}
     for name, space in observation_names(package).items():
         key = name.partition(".")[2]

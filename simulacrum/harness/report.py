@@ -43,8 +43,13 @@ class CheckResult:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "name": self.name, "outcome": self.outcome, "seconds": self.seconds, "counts": self.counts,
-            "notes": self.notes, "findings": [finding.as_dict() for finding in self.findings], "facts": self.facts,
+            "name": self.name,
+            "outcome": self.outcome,
+            "seconds": self.seconds,
+            "counts": self.counts,
+            "notes": self.notes,
+            "findings": [finding.as_dict() for finding in self.findings],
+            "facts": self.facts,
         }
 
 
@@ -78,25 +83,29 @@ class Report:
         counts: Counter[str] = Counter()
         for check in self.checks:
             counts.update(check.counts)
-        return _plain({
-            "format": FORMAT,
-            "package": {"id": _id(self.package), "name": self.package.name, "path": str(self.package.path)},
-            "outcome": "passed" if self.passed else "failed",
-            "profile": self.profile.name,
-            "seed": self.profile.seed,
-            "started": self.started.isoformat(timespec="seconds"),
-            "finished": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "seconds": round(sum(check.seconds for check in self.checks), 3),
-            "totals": {
-                **{name: counts[name] for name in TOTALS},
-                "causes": {name.removeprefix(CAUSE): n for name, n in sorted(counts.items()) if name.startswith(CAUSE)},
-            },
-            "combinations": self._combinations(),
-            "throughput": next((check.facts for check in self.checks if check.name == "throughput"), {}),
-            "checks": [check.as_dict() for check in self.checks],
-            "git": self.git,
-            "fingerprint": self.fingerprint,
-        })
+        return _plain(
+            {
+                "format": FORMAT,
+                "package": {"id": _id(self.package), "name": self.package.name, "path": str(self.package.path)},
+                "outcome": "passed" if self.passed else "failed",
+                "profile": self.profile.name,
+                "seed": self.profile.seed,
+                "started": self.started.isoformat(timespec="seconds"),
+                "finished": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                "seconds": round(sum(check.seconds for check in self.checks), 3),
+                "totals": {
+                    **{name: counts[name] for name in TOTALS},
+                    "causes": {
+                        name.removeprefix(CAUSE): n for name, n in sorted(counts.items()) if name.startswith(CAUSE)
+                    },
+                },
+                "combinations": self._combinations(),
+                "throughput": next((check.facts for check in self.checks if check.name == "throughput"), {}),
+                "checks": [check.as_dict() for check in self.checks],
+                "git": self.git,
+                "fingerprint": self.fingerprint,
+            }
+        )
 
     def write(self) -> Path:
         """Write the report beside the package (in the state folder where that is read-only), as JSON and as HTML, sign
@@ -136,7 +145,8 @@ class Report:
         """What passing checks say they covered, each once, in order."""
         covers = [
             tuple(str(part) for part in covered)
-            for check in self.checks if check.outcome == "passed"
+            for check in self.checks
+            if check.outcome == "passed"
             for covered in check.facts.get("covers", ())
         ]
         return [dict(zip(("form", "mode", "device"), covered, strict=True)) for covered in dict.fromkeys(covers)]
@@ -157,9 +167,7 @@ class Report:
 
 def new_report(package: Package, profile: Profile, names: Any) -> Report:
     """An empty report, with the fingerprint and the commit of now."""
-    return Report(
-        package, profile, tuple(names), fingerprint=fingerprint.take(package), git=_commit(package.path)
-    )
+    return Report(package, profile, tuple(names), fingerprint=fingerprint.take(package), git=_commit(package.path))
 
 
 def read(data: bytes) -> dict[str, Any]:

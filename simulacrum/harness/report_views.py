@@ -76,9 +76,12 @@ def headline(report: Content) -> str:
 def summary(report: Content) -> list[tuple[str, str]]:
     """What was compared and covered, in words."""
     totals = report["totals"]
-    pairs = [("package", report["package"]["path"]), ("compared", _numbers(totals)),
-             ("causes", _numbers(totals["causes"]) or "none counted"),
-             ("covers", "; ".join(" ".join(one.values()) for one in report["combinations"]) or "nothing")]
+    pairs = [
+        ("package", report["package"]["path"]),
+        ("compared", _numbers(totals)),
+        ("causes", _numbers(totals["causes"]) or "none counted"),
+        ("covers", "; ".join(" ".join(one.values()) for one in report["combinations"]) or "nothing"),
+    ]
     speeds = {name: value for name, value in report["throughput"].items() if isinstance(value, (int, float, str))}
     if speeds:
         pairs.append(("throughput", _numbers(speeds)))
@@ -103,8 +106,11 @@ def findings(check: Content) -> list[str]:
 
 
 def _numbers(values: dict[str, Any]) -> str:
-    shown = {name: f"{value:,}" if isinstance(value, (int, float)) else value for name, value in values.items()
-             if not isinstance(value, dict)}
+    shown = {
+        name: f"{value:,}" if isinstance(value, (int, float)) else value
+        for name, value in values.items()
+        if not isinstance(value, dict)
+    }
     return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 

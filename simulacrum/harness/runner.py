@@ -7,8 +7,6 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import torch
-
 from ..errors import SimulacrumError
 from ..spec import Package
 from . import checks
@@ -17,6 +15,7 @@ from .finding import Finding
 from .profile import DEFAULT, Profile
 from .records import FormError
 from .report import CheckResult, Report, new_report
+from .surroundings import single_threaded
 
 
 def run_check(name: str, package: Package, profile: Profile = DEFAULT, progress: Progress | None = None) -> CheckResult:
@@ -24,7 +23,8 @@ def run_check(name: str, package: Package, profile: Profile = DEFAULT, progress:
     context = Context(name, package, profile, progress)
     start = time.perf_counter()
     try:
-        checks.load(name)(context)
+        with single_threaded():  # the batches are small; other thread counts are the determinism check's
+            checks.load(name)(context)
         outcome = "failed" if context.findings else "passed"
     except CheckFailed:
         outcome = "failed"
@@ -35,7 +35,12 @@ def run_check(name: str, package: Package, profile: Profile = DEFAULT, progress:
         place = _place(error, package)
         context.problem(f"{type(error).__name__}: {error}{place}")
     return CheckResult(
-        name, outcome, round(time.perf_counter() - start, 3), dict(context.counts), context.notes, context.findings,
+        name,
+        outcome,
+        round(time.perf_counter() - start, 3),
+        dict(context.counts),
+        context.notes,
+        context.findings,
         context.facts,
     )
 
@@ -59,16 +64,11 @@ def run(
     """
     package = package if isinstance(package, Package) else Package.read(package)
     report = new_report(package, profile, names)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the batches are small; other thread counts are the determinism check's
-    try:
-        for name in names:
-            result = run_check(name, package, profile, progress)
-            report.checks.append(result)
-            if finished is not None:
-                finished(result)
-    finally:
-        torch.set_num_threads(threads)
+    for name in names:
+        result = run_check(name, package, profile, progress)
+        report.checks.append(result)
+        if finished is not None:
+            finished(result)
     return report
 
 

@@ -8,9 +8,24 @@ from .context import Context
 
 MODULES = ("random", "secrets", "time", "datetime", "uuid")
 CALLS = (
-    "numpy.random", "np.random", "os.urandom", "torch.rand", "torch.randn", "torch.randint", "torch.rand_like",
-    "torch.randn_like", "torch.randint_like", "torch.randperm", "torch.bernoulli", "torch.multinomial", "torch.normal",
-    "torch.poisson", "torch.manual_seed", "torch.seed", "torch.Generator", "torch.random",
+    "numpy.random",
+    "np.random",
+    "os.urandom",
+    "torch.rand",
+    "torch.randn",
+    "torch.randint",
+    "torch.rand_like",
+    "torch.randn_like",
+    "torch.randint_like",
+    "torch.randperm",
+    "torch.bernoulli",
+    "torch.multinomial",
+    "torch.normal",
+    "torch.poisson",
+    "torch.manual_seed",
+    "torch.seed",
+    "torch.Generator",
+    "torch.random",
 )
 METHODS = ("random_", "uniform_", "normal_", "bernoulli_", "exponential_", "geometric_", "cauchy_", "log_normal_")
 

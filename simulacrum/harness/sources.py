@@ -63,7 +63,7 @@ def edge_actions(space: spaces.Space[Any], rng: np.random.Generator, count: int)
 class Actions:
     """Actions for N rows, step after step; each row follows one way of choosing for a while, then another.
 
-    The ways: uniformly random; one action held for a run of steps; at the bounds; and each scripted policy of the package.
+    The ways: uniformly random; one action held for a run of steps; at the bounds; each scripted policy of the package.
     """
 
     def __init__(self, package: Package, rng: np.random.Generator, rows: int, mean_run: float = 40.0) -> None:

@@ -54,7 +54,11 @@ def clock_actions(space: spaces.Space[Any], draw: Draw) -> Tensor:
     assert isinstance(space, spaces.Box)
     low, high = (torch.from_numpy(np.clip(bound, -1e3, 1e3).astype(np.float64)) for bound in (space.low, space.high))
     values = low + draw.uniform(ACTION_SLOT, shape=shape, dtype="float64") * (high - low)
-    return values.round().to(torch_dtype(space.dtype)) if space.dtype.kind in "iub" else values.to(torch_dtype(space.dtype))
+    return (
+        values.round().to(torch_dtype(space.dtype))
+        if space.dtype.kind in "iub"
+        else values.to(torch_dtype(space.dtype))
+    )
 
 
 def actions_at(package: Package, record: Record) -> np.ndarray:

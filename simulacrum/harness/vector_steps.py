@@ -1,4 +1,4 @@
-"""The vector adapter against a trace: each row told as its own steps, whatever the autoreset mode makes of their order."""
+"""The vector adapter against a trace: each row told as its own steps, in whatever order the autoreset mode has them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Steps = list[tuple[Record, Record]]
 def compare_vector(context: Context, env: FastVectorEnv, expected: Steps) -> None:
     """Step the adapter with the trace's actions, row by row, and compare what it shows with the trace.
 
-    ``expected`` is a trace of the same seeds: ({}, first), then (ended, now) for each step. In NEXT_STEP mode a row that
-    ended takes one step more, which shows its first observation; so each row keeps its own place in the trace.
+    ``expected`` is a trace of the same seeds: ({}, first), then (ended, now) for each step. In NEXT_STEP mode a row
+    that ended takes one step more, which shows its first observation; so each row keeps its own place in the trace.
     """
     package, mode = context.package, env.autoreset_mode
     ended, now = columns(step[0] for step in expected[1:]), columns(step[1] for step in expected[:-1])
@@ -74,14 +74,13 @@ def _replaced(values: np.ndarray, mask: np.ndarray, new: np.ndarray) -> np.ndarr
     return values
 
 
-def _equal(
-    context: Context, mode: AutoresetMode, want: Record, shown: Record, now: Record, place: np.ndarray
-) -> None:
+def _equal(context: Context, mode: AutoresetMode, want: Record, shown: Record, now: Record, place: np.ndarray) -> None:
     for name, value in want.items():
         found = shown[name]
         if found.dtype != value.dtype or found.shape != value.shape:
             context.fail(
-                f"VectorEnv, {mode.value}: {name}: expected {value.dtype} {value.shape}, got {found.dtype} {found.shape}"
+                f"VectorEnv, {mode.value}: {name}: expected {value.dtype} {value.shape}, "
+                f"got {found.dtype} {found.shape}"
             )
         equal = bits.same_rows(value, found)
         if not equal.all():
@@ -90,7 +89,13 @@ def _equal(
             texts = bits.pair_shown(value[row], found[row])
             context.fail(
                 Finding(
-                    context.name, f"the vector adapter shows {texts[1]}, bare steps {texts[0]}", f"VectorEnv, {mode.value}",
-                    row, seed, episode, t, name,
+                    context.name,
+                    f"the vector adapter shows {texts[1]}, bare steps {texts[0]}",
+                    f"VectorEnv, {mode.value}",
+                    row,
+                    seed,
+                    episode,
+                    t,
+                    name,
                 )
             )

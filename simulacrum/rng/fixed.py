@@ -16,7 +16,7 @@ class FixedDraw:
 
     Args:
         outcomes: by slot number: one value, or a list by index.
-        convert: makes an outcome (a number, or nested lists) and a distribution's name into what the implementation expects.
+        convert: makes an outcome (a number, or nested lists) and a distribution's name into what a draw gives.
     """
 
     def __init__(self, outcomes: Mapping[int, Any], convert: Convert) -> None:
@@ -56,7 +56,9 @@ class FixedDraw:
         self.asked.append((int(slot), kind, index + count, arguments))
         listed = stated if isinstance(stated, list) else [stated]
         if kind != "permutation" and index + count > len(listed):
-            raise DrawError(f"slot {slot!r}: index {index + count - 1} is drawn, the example states {len(listed)} outcomes")
+            raise DrawError(
+                f"slot {slot!r}: index {index + count - 1} is drawn, the example states {len(listed)} outcomes"
+            )
         if shape is None:
             return self.convert(listed[index], kind)
         return self.convert(listed[index : index + count] if kind != "permutation" else listed, kind)

@@ -172,9 +172,9 @@ def check_words(values: Tensor, name: str, error: type[SeedError | DrawError] = 
 class Draw:
     """The draws of one step of N instances: keys int32 [N], step counters int64 [N].
 
-    The methods, their arguments and their bits are those of :class:`simulacrum.rng.Draw`; results have the shape [N], or
-    [N, *shape]. dtypes: ``bits`` int64 (of 64 bits: the bits of the u64), ``uniform`` float32 or float64, ``randint``,
-    ``categorical`` and ``permutation`` int32, ``bernoulli`` bool.
+    The methods, their arguments and their bits are those of :class:`simulacrum.rng.Draw`; results have the shape [N],
+    or [N, *shape]. dtypes: ``bits`` int64 (of 64 bits: the bits of the u64), ``uniform`` float32 or float64,
+    ``randint``, ``categorical`` and ``permutation`` int32, ``bernoulli`` bool.
     """
 
     def __init__(self, k0: Tensor, k1: Tensor, t: Tensor, phase: Phase = ANY_PHASE) -> None:

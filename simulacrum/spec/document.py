@@ -162,7 +162,9 @@ class Spec:
             return spaces.Box(low, high, tuple(shape), kind_dtype)
         simple = {"Discrete": spaces.Discrete, "MultiDiscrete": spaces.MultiDiscrete, "MultiBinary": spaces.MultiBinary}
         if kind not in simple or not arguments:
-            raise SpecError(f"expected Box(low, high, shape, dtype), Discrete, MultiDiscrete or MultiBinary, got {text!r}")
+            raise SpecError(
+                f"expected Box(low, high, shape, dtype), Discrete, MultiDiscrete or MultiBinary, got {text!r}"
+            )
         return simple[kind](arguments[0])
 
     @cached_property
@@ -212,7 +214,9 @@ class Spec:
         """The scripted policies with their expected returns."""
         policies = {}
         for row in self._rows("policy"):
-            mean, deviation = (evaluate(row[name], self.constants) for name in ("expected return", "standard deviation"))
+            mean, deviation = (
+                evaluate(row[name], self.constants) for name in ("expected return", "standard deviation")
+            )
             policies[row["policy"]] = Policy(row["policy"], float(mean), float(deviation))
         return policies
 
@@ -237,10 +241,18 @@ class Spec:
         after = {**state, "t": state["t"] + np.int64(1), **self._state(row["next state"])}
         after["t"] = np.asarray(after["t"], self.fields["t"].dtype)
         reward = self.reward_dtype.type(evaluate(row["reward"], self.constants, self.reward_dtype))
-        flags = (bool(evaluate(row[name], self.constants)) for name in ("terminated", "truncated"))
+        terminated, truncated = (bool(evaluate(row[name], self.constants)) for name in ("terminated", "truncated"))
         action = np.asarray(evaluate(row["action"], self.constants), self.action_space.dtype)
         return Example(
-            row["example"], state, action, self._draws(row["draws"]), after, reward, *flags, self._seen(row)
+            row["example"],
+            state,
+            action,
+            self._draws(row["draws"]),
+            after,
+            reward,
+            terminated,
+            truncated,
+            self._seen(row),
         )
 
     def _state(self, text: str) -> dict[str, np.ndarray]:

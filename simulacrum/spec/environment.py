@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -70,7 +70,14 @@ class Environment:
         return self  # frozen, and shared by every instance
 
 
+def has_body(namespace: Mapping[str, Any]) -> bool:
+    """Whether a class comes with its body. cloudpickle makes an empty one first, and fills it in afterwards."""
+    return "__qualname__" in namespace or "environment" in namespace
+
+
 def check_environment(cls: type) -> None:
     """Raise :class:`SpecError` unless a class that is no base declares an ``environment``."""
     if not isinstance(getattr(cls, "environment", None), Environment):
-        raise SpecError(f"{cls.__name__}.environment: expected a simulacrum.Environment (see the package's __init__.py)")
+        raise SpecError(
+            f"{cls.__name__}.environment: expected a simulacrum.Environment (see the package's __init__.py)"
+        )

@@ -60,7 +60,8 @@ class Package:
         missing = [name for name in REQUIRED if name not in files]
         if missing:
             raise PackageError(
-                f"{folder} is no environment package: it lacks {', '.join(missing)} (begin one with: simulacrum new NAME)"
+                f"{folder} is no environment package: it lacks {', '.join(missing)} "
+                "(begin one with: simulacrum new NAME)"
             )
         package = cls(folder, files)
         return _loaded.setdefault(package.module_name, package)

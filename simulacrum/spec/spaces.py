@@ -41,11 +41,6 @@ def _check_leaf(space: object, where: str, supported: str) -> None:
         raise SpaceError(f"{where}: expected one of the dtypes {', '.join(BOX_DTYPES)}, got {space.dtype}")
 
 
-def leaves(space: Space) -> dict[str | None, Space]:
-    """The parts of an observation space by key; an array space is one part with the key ``None``."""
-    return dict(space.spaces) if isinstance(space, spaces.Dict) else {None: space}
-
-
 def same_space(one: Space, other: Space) -> bool:
     """Equal in kind, shape, dtype and bounds. (Gymnasium's own ``==`` rounds Box bounds.)"""
     if isinstance(one, spaces.Dict) and isinstance(other, spaces.Dict):

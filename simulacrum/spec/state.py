@@ -29,7 +29,7 @@ def state_class(cls: type, base: type) -> type[Any] | None:
 
 
 def field_names(state: type[Any]) -> tuple[str, ...]:
-    """The fields of a ``State`` without ``t``, which belongs to the clock. Raises :class:`SpecError` for no dataclass."""
+    """The fields of a ``State`` but ``t``, which belongs to the clock. Raises :class:`SpecError` for no dataclass."""
     if not dataclasses.is_dataclass(state):
         raise SpecError(f"{state.__qualname__}: expected a dataclass with the spec's state fields")
     names = tuple(field.name for field in dataclasses.fields(state))
@@ -53,7 +53,9 @@ def build(state: type[Any], values: Mapping[str, Any], convert: Mapping[str, Cal
     """A reference state from arrays or numbers by field. Raises :class:`StateError` for missing or unknown fields."""
     missing, unknown = set(convert) - set(values), set(values) - set(convert)
     if missing or unknown:
-        raise StateError(f"state: expected the fields {sorted(convert)}; missing {sorted(missing)}, unknown {sorted(unknown)}")
+        raise StateError(
+            f"state: expected the fields {sorted(convert)}; missing {sorted(missing)}, unknown {sorted(unknown)}"
+        )
     return state(**{name: function(values[name]) for name, function in convert.items()})
 
 

@@ -42,7 +42,9 @@ def selected(expression: str | None) -> tuple[str, ...]:
     except SyntaxError:
         names = ()
     if not names:
-        raise ValueError(f"-k {expression!r}: expected parts of check names with and, or, not; the checks: {', '.join(NAMES)}")
+        raise ValueError(
+            f"-k {expression!r}: expected parts of check names with and, or, not; the checks: {', '.join(NAMES)}"
+        )
     return names
 
 

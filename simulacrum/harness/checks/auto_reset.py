@@ -58,7 +58,7 @@ def _masks(context: Context, lockstep: Lockstep, steps: int) -> None:
 
 
 def _at_the_cap(context: Context, lockstep: Lockstep, cap: int) -> None:
-    """All rows one step before the cap: the step truncates them all, also where it terminates; then one episode more."""
+    """All rows one step before the cap: the step truncates them all, also where it terminates; then two more."""
     states = {name: value.copy() for name, value in lockstep.now.items()}
     states["clock.t"][:] = cap - 1
     states["clock.seed"][:] = seeds(context.rng, ROWS)
@@ -74,7 +74,9 @@ def _together(context: Context, resets: str, fused: bool, setting: str) -> None:
     """Equal rows with equal actions end together."""
     rows = 5
     seed = np.repeat(seeds(context.rng, 1), rows)
-    lockstep = Lockstep(context, context.env(rows, seed, resets=resets), np.arange(rows), setting + ", equal rows", fused)
+    lockstep = Lockstep(
+        context, context.env(rows, seed, resets=resets), np.arange(rows), setting + ", equal rows", fused
+    )
     actions = Actions(context.package, context.rng, 1)
     now = lockstep.reset(seed)
     cap = context.package.environment.max_episode_steps or 200

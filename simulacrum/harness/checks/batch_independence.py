@@ -61,7 +61,16 @@ def _repeated(context: Context, rows: int, steps: int) -> None:
         alone_ended, alone_after = alone.step(chosen)
         setting = f"N = {rows}, one row repeated, beside N = 1"
         _same(context, take(alone_ended, every), ended, now, np.arange(rows), None, setting, "after a step")
-        _same(context, take(alone_after, every), after, now, np.arange(rows), None, setting, "in the first state after an end")
+        _same(
+            context,
+            take(alone_after, every),
+            after,
+            now,
+            np.arange(rows),
+            None,
+            setting,
+            "in the first state after an end",
+        )
         now, alone_now = after, alone_after
         context.count("rows compared", rows)
 
@@ -94,8 +103,14 @@ def _chunks(context: Context, rows: int, steps: int) -> None:
 
 
 def _same(
-    context: Context, large: Record, small: Record, before: Record, rows: np.ndarray, actions: np.ndarray | None,
-    setting: str, when: str,
+    context: Context,
+    large: Record,
+    small: Record,
+    before: Record,
+    rows: np.ndarray,
+    actions: np.ndarray | None,
+    setting: str,
+    when: str,
 ) -> None:
     found = difference(large, small)
     if found is None:
@@ -105,7 +120,14 @@ def _same(
     seed, episode, t = (int(before[f"clock.{name}"][row]) for name in ("seed", "episode", "t"))
     context.fail(
         Finding(
-            context.name, f"a row depends on its batch, seen {when}: {one} against {other}", setting, row, seed, episode,
-            t, field, action="" if actions is None else str(plain(actions[row])),
+            context.name,
+            f"a row depends on its batch, seen {when}: {one} against {other}",
+            setting,
+            row,
+            seed,
+            episode,
+            t,
+            field,
+            action="" if actions is None else str(plain(actions[row])),
         )
     )

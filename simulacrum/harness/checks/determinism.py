@@ -1,4 +1,4 @@
-"""The same seed gives the same bits: again, in another process, under other threads and settings, from any interface."""
+"""The same seed gives the same bits: again, in another process, under other threads and settings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from ... import rng
 from ..context import Context
 from ..lockstep import References
 from ..sources import Actions, seeds
+from ..surroundings import default_dtype, seeded_generators, threads
 from ..traces import digest
 
 STEPS = 100
@@ -44,44 +46,13 @@ def _digest(context: Context, rows: int, seed: int) -> str:
     return digest(context.package, context.env(rows, seed), STEPS)
 
 
-def _settings() -> dict[str, object]:
+def _settings() -> dict[str, Callable[[], AbstractContextManager[Any]]]:
     """Surroundings that must change nothing, by name."""
-
-    @contextmanager
-    def again() -> Iterator[None]:
-        yield
-
-    @contextmanager
-    def threads() -> Iterator[None]:
-        count = torch.get_num_threads()
-        torch.set_num_threads(2)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(count)
-
-    @contextmanager
-    def default_dtype() -> Iterator[None]:
-        dtype = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)
-        try:
-            yield
-        finally:
-            torch.set_default_dtype(dtype)
-
-    @contextmanager
-    def generators() -> Iterator[None]:
-        with _kept_generators():
-            random.seed(1)
-            np.random.seed(2)  # noqa: NPY002 - the global generator is what must not matter
-            torch.manual_seed(3)
-            yield
-
     return {
-        "when run again": again,
-        "with two threads": threads,
-        "with float64 as the default dtype": default_dtype,
-        "after the global generators were seeded": generators,
+        "when run again": nullcontext,
+        "with two threads": lambda: threads(2),
+        "with float64 as the default dtype": lambda: default_dtype(torch.float64),
+        "after the global generators were seeded": lambda: seeded_generators(1),
     }
 
 
@@ -97,7 +68,9 @@ def _seeding(context: Context, seed: int) -> None:
     env.reset()
     renewed = _seeds(env)
     split = [_seeds(context.env(rows // 2, seed, first_instance=first)) for first in (0, rows // 2)]
-    context.require(made == expected, f"seed={seed}: expected the instance seeds {expected[:3]} ..., got {made[:3]} ...")
+    context.require(
+        made == expected, f"seed={seed}: expected the instance seeds {expected[:3]} ..., got {made[:3]} ..."
+    )
     context.require(kept == expected, "set_seed took effect before the next full reset")
     context.require(
         renewed == [rng.instance_seed(seed + 1, instance) for instance in range(rows)], "set_seed gave other seeds"
@@ -133,17 +106,6 @@ def _references(context: Context) -> None:
                 for name in one
             )
             context.require(same, "reference.py gave other values for the same seeds and actions")
-
-
-@contextmanager
-def _kept_generators() -> Iterator[None]:
-    states = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
-    try:
-        yield
-    finally:
-        random.setstate(states[0])
-        np.random.set_state(states[1])  # noqa: NPY002
-        torch.set_rng_state(states[2])
 
 
 def _generators_untouched(context: Context, seed: int) -> None:

@@ -70,7 +70,12 @@ def _causes(context: Context, ended: Record, before: Record, actions: np.ndarray
 
 
 def _all(
-    context: Context, holds: np.ndarray, message: str, record: Record, before: Record, actions: np.ndarray | None,
+    context: Context,
+    holds: np.ndarray,
+    message: str,
+    record: Record,
+    before: Record,
+    actions: np.ndarray | None,
     side: str,
 ) -> None:
     if holds.all():
@@ -80,8 +85,14 @@ def _all(
     state = {name[6:]: plain(value[row]) for name, value in record.items() if name.startswith("state.")}
     context.fail(
         Finding(
-            context.name, f"{side}: {message} in the state {state}, t = {record['clock.t'][row]}", side, row, seed,
-            episode, t, action="" if actions is None else str(plain(actions[row])),
+            context.name,
+            f"{side}: {message} in the state {state}, t = {record['clock.t'][row]}",
+            side,
+            row,
+            seed,
+            episode,
+            t,
+            action="" if actions is None else str(plain(actions[row])),
         )
     )
 

@@ -128,7 +128,9 @@ def _play(context: Context, recorded: dict[str, Any]) -> None:
         found = {"observation": plain(seen), "reward": reward, "terminated": terminated, "truncated": truncated}
         for name, value in found.items():
             same = bits.same(np.asarray(value), np.asarray(step[name])) if name == "reward" else value == step[name]
-            context.require(same, f"a trajectory played again gives {name} {value} at t = {step['t']}, recorded {step[name]}")
+            context.require(
+                same, f"a trajectory played again gives {name} {value} at t = {step['t']}, recorded {step[name]}"
+            )
 
 
 def _trace(context: Context) -> None:
@@ -137,13 +139,17 @@ def _trace(context: Context) -> None:
     context.facts["trace"] = found
     data = context.package.files.get(TRACE)
     if data is None:
-        context.note(f"no {TRACE}: before you publish, commit the trace's digest with: simulacrum freeze {context.package.path}")
+        context.note(
+            f"no {TRACE}: before you publish, commit the trace's digest with: simulacrum freeze {context.package.path}"
+        )
         return
     committed = json.loads(data)
     if committed.get("id") != context.package.environment.id:
-        context.fail(f"{TRACE} is for {committed.get('id')}; write a new one with: simulacrum freeze {context.package.path}")
+        context.fail(
+            f"{TRACE} is for {committed.get('id')}; write a new one with: simulacrum freeze {context.package.path}"
+        )
     context.require(
         committed.get("digest") == found,
-        f"{context.package.environment.id} behaves otherwise than when it was frozen ({TRACE}): a changed behaviour is a "
-        f"new version of the ID. Raise the version, then: simulacrum freeze {context.package.path}",
+        f"{context.package.environment.id} behaves otherwise than when it was frozen ({TRACE}): a changed behaviour is "
+        f"a new version of the ID. Raise the version, then: simulacrum freeze {context.package.path}",
     )

@@ -42,7 +42,10 @@ def check(context: Context) -> None:
         _judge(context, policy, "fast.py", returns(context, policy, fast_rows, fast_rows.reset()))
         references = References(context.package, few)
         _judge(
-            context, policy, "reference.py", returns(context, policy, references, references.reset(seeds(context.rng, few)))
+            context,
+            policy,
+            "reference.py",
+            returns(context, policy, references, references.reset(seeds(context.rng, few))),
         )
         context.progress((number + 1) / len(policies))
 
@@ -73,9 +76,13 @@ def _judge(context: Context, policy: ScriptedPolicy, side: str, earned: np.ndarr
     distance, allowed = abs(earned.mean() - policy.expected_return), radius(policy, len(earned)) + slack
     context.require(
         bool(distance <= allowed),
-        f"{side}, policy {policy.name}: expected a mean return of {policy.expected_return}, got {earned.mean():.6f} over "
-        f"{len(earned)} episodes, {distance:.4f} away where {allowed:.4f} is allowed (false-alarm rate {FALSE_ALARM})",
+        f"{side}, policy {policy.name}: expected a mean return of {policy.expected_return}, got {earned.mean():.6f} "
+        f"over {len(earned)} episodes, {distance:.4f} away where {allowed:.4f} is allowed "
+        f"(false-alarm rate {FALSE_ALARM})",
     )
     context.facts.setdefault("returns", {})[f"{policy.name}, {side}"] = {
-        "mean": float(earned.mean()), "expected": policy.expected_return, "allowed": allowed, "episodes": len(earned),
+        "mean": float(earned.mean()),
+        "expected": policy.expected_return,
+        "allowed": allowed,
+        "episodes": len(earned),
     }

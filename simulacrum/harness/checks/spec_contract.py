@@ -1,4 +1,4 @@
-"""What ``spec.md`` says, ``__init__.py``, ``schema.json``, ``checks.py`` and both implementations have; examples included."""
+"""What ``spec.md`` says is what every other file of the package has; its worked examples run on both sides."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def _constants(context: Context) -> None:
         found = list(found) if isinstance(found, tuple) else found
         _expect(context, f"constant {name}", value, found, "__init__.py")
         if type(value) is not type(found):
-            context.problem(f"constant {name}: spec.md has a {type(value).__name__}, __init__.py a {type(found).__name__}")
+            context.problem(
+                f"constant {name}: spec.md has a {type(value).__name__}, __init__.py a {type(found).__name__}"
+            )
     stated = context.package.spec.constants
     for name, value in vars(module).items():
         if name.isupper() and isinstance(value, (int, float, list, tuple)) and name not in stated:
@@ -93,9 +95,16 @@ def _states(context: Context) -> None:
     env = context.package.fast(batch_size=[3], seed=0)
     for name in names:
         dtype, shape = env._field_forms.get(name, (None, None))
-        _expect(context, f"state field {name}", (str(fields[name].dtype), fields[name].shape),
-                (str(dtype).removeprefix("torch."), shape), "fast.py")
-    _expect(context, "state field t", str(fields["t"].dtype), str(env.t_dtype).removeprefix("torch."), "fast.py's t_dtype")
+        _expect(
+            context,
+            f"state field {name}",
+            (str(fields[name].dtype), fields[name].shape),
+            (str(dtype).removeprefix("torch."), shape),
+            "fast.py",
+        )
+    _expect(
+        context, "state field t", str(fields["t"].dtype), str(env.t_dtype).removeprefix("torch."), "fast.py's t_dtype"
+    )
 
 
 def _schema(context: Context) -> None:
@@ -141,8 +150,10 @@ def _checks(context: Context) -> None:
     _expect(context, "policies", sorted(spec.policies), sorted(policies), "checks.py")
     for name, policy in spec.policies.items():
         if name in policies:
-            found = (policies[name].expected_return, policies[name].standard_deviation)
-            _expect(context, f"policy {name}", (policy.expected_return, policy.standard_deviation), found, "checks.py")
+            figures = (policies[name].expected_return, policies[name].standard_deviation)
+            _expect(
+                context, f"policy {name}", (policy.expected_return, policy.standard_deviation), figures, "checks.py"
+            )
 
 
 def _examples(context: Context) -> None:
