@@ -17,7 +17,7 @@ def raw(values: np.ndarray) -> np.ndarray:
 
 def same_rows(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Which rows of two arrays [N, ...] have the same bits: bool [N]. Both must have one dtype and shape."""
-    return (raw(one) == raw(other)).reshape(one.shape[0], -1).all(axis=1)
+    return (raw(one) == raw(other)).all(axis=tuple(range(1, one.ndim)))
 
 
 def same(one: np.ndarray, other: np.ndarray) -> bool:
@@ -35,7 +35,7 @@ def exactly(values: Any, dtype: np.dtype[Any]) -> np.ndarray:
     if array.dtype.kind == "f" and dtype.kind != "f":
         raise ValueError(f"expected {dtype}, got {array.dtype}")
     cast = array.astype(dtype)
-    if not np.array_equal(cast.astype(array.dtype), array, equal_nan=array.dtype.kind == "f"):
+    if not np.array_equal(cast, array, equal_nan=array.dtype.kind == "f"):
         raise ValueError(f"expected values of {dtype}, got {array.dtype} with more digits or a wider range")
     return cast
 
@@ -65,7 +65,7 @@ class Digest:
     def update(self, values: Mapping[Any, np.ndarray]) -> None:
         """Add arrays by name, in the order of their names."""
         for name in sorted(values, key=str):
-            array = np.ascontiguousarray(values[name])
+            array = np.asarray(values[name])
             self._total.update(f"{name}\0{array.dtype}\0{array.shape}\0".encode())
             self._total.update(array.tobytes())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
@@ -11,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from . import render
-from .errors import ActionError, SpecError
+from .errors import ActionError, SpecError, StateError
 from .rng import Draw, episode_key
 from .rng.threefry import unsigned
 from .spec.environment import Environment, check_environment, has_body
@@ -74,10 +75,9 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
             raise ValueError(f"render_mode: expected one of {self.metadata['render_modes']}, got {render_mode!r}")
         self.render_mode = render_mode
         environment = self.environment
-        self.action_space = environment.action_space
-        self.observation_space = environment.observation_space
+        self.action_space = copy.deepcopy(environment.action_space)  # its random generator is this instance's own
+        self.observation_space = copy.deepcopy(environment.observation_space)
         space = environment.action_space
-        self._discrete = isinstance(space, spaces.Discrete)
         self._choices = (
             range(int(space.start), int(space.start + space.n)) if isinstance(space, spaces.Discrete) else range(0)
         )
@@ -130,11 +130,8 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         if self._over:
             what = "the episode is over" if self._state is not None else "no episode has begun"
             raise gymnasium.error.ResetNeeded(f"step: {what}; call reset() first")
-        quick = action.__class__ is int and action in self._choices  # the space's own test costs a third of a step
-        if not quick and not self.action_space.contains(action):
-            raise ActionError(f"action: expected an element of {self.action_space}, got {action!r}")
-        if self._discrete:
-            action = int(action)
+        if not (action.__class__ is int and action in self._choices):  # the space's own test costs a third of a step
+            action = self._element(action)
         t = self._t
         state: Any
         state, reward, terminated = self.transition(
@@ -163,6 +160,9 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         Returns (observation, info) as :meth:`reset` does. Raises :class:`~simulacrum.errors.StateError` for a missing
         or unknown field, :class:`~simulacrum.errors.SeedError` for a clock out of range.
         """
+        missing = [name for name in ("state", "clock") if name not in snapshot]
+        if missing:
+            raise StateError(f"set_state: expected a snapshot with state and clock, missing {missing}")
         seed, episode, t = clock_values(snapshot["clock"])
         state = build(self._state_class, snapshot["state"], self._converters)
         self._begin(unsigned(seed, 64, "seed"), unsigned(episode, 32, "episode"), unsigned(t, 32, "t"))
@@ -187,6 +187,16 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         if self._window is not None:
             self._window.close()
             self._window = None
+
+    def _element(self, action: Any) -> Any:
+        """An element of the action space as transitions take it: an int, or an array of the space's dtype, a copy."""
+        space = self.action_space
+        fits = space.contains(action)
+        if isinstance(space, spaces.MultiBinary):  # whose own test takes 1.0
+            fits = fits and np.asarray(action).dtype.kind in "biu"
+        if not fits:
+            raise ActionError(f"action: expected an element of {space}, got {action!r}")
+        return int(action) if isinstance(space, spaces.Discrete) else np.array(action, space.dtype)
 
     def _begin(self, seed: int, episode: int, t: int) -> None:
         self._seed, self._episode, self._t = seed, episode, t

@@ -75,6 +75,8 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
+        if not isinstance(env, FastEnv):
+            raise TypeError(f"env: expected a FastEnv, bare of transforms, got {type(env).__name__}")
         if len(env.batch_size) != 1:
             raise ValueError(f"batch_size: expected one size [N], got {list(env.batch_size)}")
         if render_mode is not None and render_mode not in RENDER_MODES:
@@ -173,7 +175,7 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         ended = _numpy(outcome.done)
         infos: Infos = {}
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-            self._over = ended.copy()  # a compiled graph may give one buffer for two flags
+            self._over = ended
         elif ended.any():
             self._tell_final(infos, outcome, ended)
         if waiting is not None:

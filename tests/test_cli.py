@@ -172,7 +172,7 @@ def test_findings_are_told_in_full(folder, capsys):
     told = capsys.readouterr().out
     assert "spec_contract: constant SLIP_P: spec.md says 0.2, __init__.py has 0.1" in told
     assert f"simulacrum validate {folder} -k spec_contract --seed 7" in told
-    assert re.search(r"^\d findings? in spec_contract\.$", told, re.M)
+    assert re.search(r"^\d+ findings? in spec_contract\.$", told, re.M)
 
 
 def test_a_whole_battery_writes_its_report(folder, battery, capsys):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
+import warnings
 from typing import Any
 
 import gymnasium
@@ -12,6 +14,7 @@ import pytest
 import torch
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from torchrl.envs import TransformedEnv
 from vector_worlds import (
     DISABLED,
     LEDGE,
@@ -96,6 +99,18 @@ def test_resets_equal_sync_vector_env(mode: AutoresetMode) -> None:
             if mode is DISABLED and fast._over is not None and fast._over.any():
                 break
             assert_same_step(fast.step(step), sync.step(step), mode)
+
+
+def test_arrays_that_cannot_be_written_are_taken() -> None:
+    env = fast_vector("toywalk", 2, DISABLED)
+    seed, mask, actions = np.array([1, 2]), np.array([True, False]), np.array([0, 1])
+    for array in (seed, mask, actions):
+        array.setflags(write=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env.reset(seed=seed)
+        env.reset(options={"reset_mask": mask})
+        env.step(actions)
 
 
 def test_rows_outside_a_mask_stay_and_no_option_is_removed() -> None:
@@ -241,15 +256,26 @@ def test_a_waiting_rows_action_is_ignored_whatever_it_is() -> None:
 
 # ---------------------------------------------------------------------- memory
 
+def arrays(value: Any) -> list[np.ndarray]:
+    """Every array that holds numbers."""
+    if isinstance(value, dict):
+        return arrays(list(value.values()))
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype == object):
+        return [array for part in value for array in arrays(part)]
+    return [value] if isinstance(value, np.ndarray) else []
+
+
 def spoil(value: Any) -> None:
     """Write to every array."""
-    if isinstance(value, dict):
-        spoil(list(value.values()))
-    elif isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype == object):
-        for part in value:
-            spoil(part)
-    elif isinstance(value, np.ndarray):
-        value[...] = ~value if value.dtype == np.bool_ else value + 1 if value.dtype.kind in "iu" else np.nan
+    for array in arrays(value):
+        array[...] = ~array if array.dtype == np.bool_ else array + 1 if array.dtype.kind in "iu" else np.nan
+
+
+def assert_all_apart(value: Any) -> None:
+    """No two arrays, and no two elements of one, share memory."""
+    assert all(array.flags.c_contiguous for array in arrays(value))
+    for one, other in itertools.combinations(arrays(value), 2):
+        assert not np.may_share_memory(one, other)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -264,6 +290,7 @@ def test_arrays_belong_to_the_caller(name: str, mode: AutoresetMode) -> None:
     for k, actions in enumerate(actions_of(name, 3, 30)):
         step, expected = env.step(actions), twin.step(actions.copy())
         assert_same(step, expected)
+        assert_all_apart(step)
         over = expected[2] | expected[3]
         kept.append((step, copy.deepcopy(expected)))
         if k % 2:
@@ -274,6 +301,7 @@ def test_arrays_belong_to_the_caller(name: str, mode: AutoresetMode) -> None:
             mask = over.copy()
             first = env.reset(options={"reset_mask": mask})
             assert_same(first, twin.reset(options={"reset_mask": over}))
+            assert_all_apart(first)
             spoil([mask, first])
     for one, other in kept:
         assert_same(one, other)
@@ -336,6 +364,8 @@ def test_arguments_out_of_place_are_refused() -> None:
     with pytest.raises(ValueError, match="batch_size"):
         FastVectorEnv(TOYWALK.fast(batch_size=[]))
     env = TOYWALK.fast(batch_size=[2])
+    with pytest.raises(TypeError, match="expected a FastEnv, bare of transforms, got TransformedEnv"):
+        FastVectorEnv(TransformedEnv(env))
     with pytest.raises(ValueError, match="AutoresetMode"):
         FastVectorEnv(env, autoreset_mode="never")
     with pytest.raises(ValueError, match="render_mode: expected None or one of"):

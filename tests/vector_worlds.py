@@ -83,6 +83,7 @@ class LedgeReference(ReferenceEnv[ReferenceState]):
     def info(self, state):
         return {
             "half": np.float32(state.x / 2),
+            "flat": np.float32(0.5),
             "odd": state.x % 2 == 1,
             "pair": np.array([state.x, state.t], np.int64),
             "seen": np.array([state.x, state.t], np.int32),
@@ -119,8 +120,9 @@ class LedgeFast(FastEnv[FastState]):
 
     def info(self, state):
         pair = torch.stack([state.x, state.t], -1)
-        whole = {"pair": pair.to(torch.int64), "seen": pair}
-        return {"half": state.x * self.float32(0.5), "odd": state.x % 2 == 1, **whole}
+        half = state.x * self.float32(0.5)
+        flat = (self.float32(0.25) * 2).expand(len(half))  # one number in memory, shown in every row
+        return {"half": half, "flat": flat, "odd": state.x % 2 == 1, "pair": pair.to(torch.int64), "seen": pair}
 
 
 # ---------------------------------------------------------------------- point: a Box of actions, float64 rewards

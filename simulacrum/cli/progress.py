@@ -9,6 +9,7 @@ from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from ..harness.report import CheckResult
 from ..harness.report_views import STYLES
@@ -42,7 +43,7 @@ class Display:
         """A check has ended."""
         self.count += 1
         line = f"{result.outcome:<15} {result.name:<26} {result.seconds:8.1f} s"
-        self.console.print(line, style=STYLES.get(result.outcome, ""), soft_wrap=True)
+        self.console.print(Text(line, STYLES.get(result.outcome, "")), soft_wrap=True)
 
     def __enter__(self) -> Display:
         return self

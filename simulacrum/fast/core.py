@@ -100,7 +100,9 @@ class Core:
         expect("terminated", terminated, torch.bool, (rows,))
         t = carry.t + 1
         truncated = torch.zeros_like(terminated) if self.cap is None else t >= self.cap
-        after = Carry(self.fields(state, rows), carry.seed, carry.episode, t, carry.k0, carry.k1)
+        fields = self.fields(state, rows)
+        fields = {name: value.clone() if ("state", name) in env._aliased else value for name, value in fields.items()}
+        after = Carry(fields, carry.seed, carry.episode, t, carry.k0, carry.k1)
         reward = reward.clone() if "reward" in env._aliased else reward
         terminated = terminated.clone() if "terminated" in env._aliased else terminated
         return after, Outcome(self.observation(after), reward, terminated, truncated, terminated | truncated)

@@ -161,7 +161,8 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
         return self.constant(value, torch.int32)
 
     def constant(self, value: Any, dtype: torch.dtype) -> Tensor:
-        """The same in any dtype. Constants are made once; never write to one."""
+        """The same in any dtype, from arrays too. Constants are made once; never write to one."""
+        value = value.tolist() if hasattr(value, "tolist") else value
         key = (repr(value), dtype)
         found = self._constants.get(key)
         if found is None:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .core import Carry, Core, Fields, Outcome, select_fields
+from .core import Carry, Core, Fields, Outcome, place_fields, select_fields
 
 
 class PlainSteps:
@@ -84,11 +84,12 @@ class PlainSteps:
         begun, first = self._renew(before, blank, waiting)
         after, outcome = self._advance(begun, action)
         moved = {name: value for name, value in after.fields.items() if value is not begun.fields[name]}
-        fields = {**begun.fields, **select_fields(waiting, begun.fields, moved)}
+        rows = None if self.resets == "masked" else waiting.nonzero().squeeze(-1)
+        fields = {**begun.fields, **_put(waiting, rows, begun.fields, moved)}
         self._carry = begun._replace(fields=fields, t=torch.where(waiting, begun.t, after.t))
         stepped = ~waiting
         return Outcome(
-            select_fields(waiting, first, outcome.observation),
+            _put(waiting, rows, first, outcome.observation),
             torch.where(waiting, torch.zeros_like(outcome.reward), outcome.reward),
             outcome.terminated & stepped,
             outcome.truncated & stepped,
@@ -109,3 +110,11 @@ class PlainSteps:
         after, outcome = self._advance(before, action)
         self._carry, seen = self._renew(after, outcome.observation, outcome.done)
         return after, outcome, seen
+
+
+def _put(mask: Tensor, rows: Tensor | None, new: Fields, old: Fields) -> Fields:
+    """``new`` in the rows of a mask (bool [N]; ``rows`` are their numbers, where a synchronisation is cheap), else
+    ``old``, for each name of ``old``."""
+    if rows is None:
+        return select_fields(mask, new, old)
+    return place_fields(rows, {name: new[name].index_select(0, rows) for name in old}, old)

@@ -21,7 +21,10 @@ Forms = dict[Any, Form]
 
 
 def probe(env: FastEnv[Any]) -> tuple[Forms, Forms, frozenset[Any]]:
-    """(forms of the state's fields, forms of what is seen, names of outputs that alias the state or the action).
+    """(forms of the state's fields, forms of what is seen, names of what is to be copied before it is kept or shown).
+
+    To be copied are outputs in memory that lives on (the state's, a constant's, the action's), and state fields in the
+    action's memory, which is the caller's; their names are ``("state", field)``.
 
     Raises :class:`OutputError` for an output that is no tensor [N, ...], or has another form than the spaces declare.
     """
@@ -33,8 +36,13 @@ def probe(env: FastEnv[Any]) -> tuple[Forms, Forms, frozenset[Any]]:
     field_forms = {name: _form(f"initial: state field {name}", value) for name, value in fields.items()}
     carry = Carry(fields, zero, zero, zero, k0, k1)
     action = _some_action(env)
-    draw = Draw(k0, k1, zero, environment.step_phase)
-    after, reward, terminated = env.transition(core.state(fields, zero), action, draw)
+
+    def transition() -> tuple[Any, Any, Any]:
+        draw = Draw(k0, k1, zero, environment.step_phase)
+        result: tuple[Any, Any, Any] = env.transition(core.state(fields, zero), action, draw)
+        return result
+
+    after, reward, terminated = transition()
     for name, (dtype, shape) in field_forms.items():
         expect(f"transition: state field {name}", getattr(after, name, None), dtype, (ROWS, *shape))
     expect("transition: reward", reward, env._reward_dtype, (ROWS,))
@@ -49,11 +57,17 @@ def probe(env: FastEnv[Any]) -> tuple[Forms, Forms, frozenset[Any]]:
     for key in seen:
         if key not in known and not isinstance(key, tuple):
             raise OutputError(f"observation: the key {key!r} is not in {environment.observation_space}")
-    held = [*fields.values(), *(getattr(after, name) for name in env._field_names), action, *env._constants.values()]
-    memory = {value.untyped_storage().data_ptr() for value in held}
+    next_fields = {("state", name): getattr(after, name) for name in env._field_names}
+    again, reward_again, terminated_again = core.seen(carry), *transition()[1:]  # memory that is met twice lives on
+    lasting = [*fields.values(), *next_fields.values(), action, *again.values(), reward_again, terminated_again]
     outputs = {**seen, "reward": reward, "terminated": terminated}
-    aliased = frozenset(key for key, value in outputs.items() if value.untyped_storage().data_ptr() in memory)
-    return field_forms, seen_forms, aliased
+    return field_forms, seen_forms, _within(outputs, lasting) | _within(next_fields, [action])
+
+
+def _within(values: dict[Any, Tensor], others: list[Tensor]) -> frozenset[Any]:
+    """The names of the values that lie in the memory of others."""
+    memory = {other.untyped_storage().data_ptr() for other in others}
+    return frozenset(name for name, value in values.items() if value.untyped_storage().data_ptr() in memory)
 
 
 def _some_action(env: FastEnv[Any]) -> Tensor:

@@ -154,6 +154,12 @@ class Spec:
         return spaces.Dict({row["observation"].split(":")[0].strip(): self._space(row["space"]) for row in rows})
 
     def _space(self, text: str) -> Space:
+        try:
+            return self._made_space(text)
+        except (AssertionError, TypeError, ValueError) as error:
+            raise SpecError(f"cannot make a space of {text!r}: {error}") from error
+
+    def _made_space(self, text: str) -> Space:
         kind, arguments = parse_call(text, self.constants)
         if kind == "Box" and len(arguments) == 4:
             low, high, shape, dtype = arguments
@@ -162,9 +168,7 @@ class Spec:
             return spaces.Box(low, high, tuple(shape), kind_dtype)
         simple = {"Discrete": spaces.Discrete, "MultiDiscrete": spaces.MultiDiscrete, "MultiBinary": spaces.MultiBinary}
         if kind not in simple or not arguments:
-            raise SpecError(
-                f"expected Box(low, high, shape, dtype), Discrete, MultiDiscrete or MultiBinary, got {text!r}"
-            )
+            raise SpecError("expected Box(low, high, shape, dtype), Discrete, MultiDiscrete or MultiBinary")
         return simple[kind](arguments[0])
 
     @cached_property
@@ -242,7 +246,7 @@ class Spec:
         after["t"] = np.asarray(after["t"], self.fields["t"].dtype)
         reward = self.reward_dtype.type(evaluate(row["reward"], self.constants, self.reward_dtype))
         terminated, truncated = (bool(evaluate(row[name], self.constants)) for name in ("terminated", "truncated"))
-        action = np.asarray(evaluate(row["action"], self.constants), self.action_space.dtype)
+        action = _exactly(row["action"], evaluate(row["action"], self.constants), self.action_space.dtype)
         return Example(
             row["example"],
             state,
@@ -261,7 +265,7 @@ class Spec:
             if name not in self.fields:
                 raise SpecError(f"unknown state field {name!r} in {text!r}")
             field = self.fields[name]
-            value = np.asarray(evaluate(cell, self.constants, field.dtype), field.dtype)
+            value = _exactly(f"{name} = {cell}", evaluate(cell, self.constants, field.dtype), field.dtype)
             if value.shape != field.shape:
                 raise SpecError(f"{name} in {text!r}: expected the shape {field.shape}, got {value.shape}")
             values[name] = value
@@ -282,9 +286,20 @@ class Spec:
         space = self.observation_space
         if isinstance(space, spaces.Dict):
             cells = assignments(text)
+            if cells.keys() != space.spaces.keys():
+                raise SpecError(f"observation {text!r}: expected the keys {list(space.spaces)}, got {list(cells)}")
             return {key: self._array(cells[key], part) for key, part in space.spaces.items()}
         return self._array(text, space)
 
     def _array(self, text: str, space: Space) -> np.ndarray:
         assert space.dtype is not None
-        return np.asarray(evaluate(text, self.constants, space.dtype), space.dtype)
+        return _exactly(text, evaluate(text, self.constants, space.dtype), space.dtype)
+
+
+def _exactly(text: str, value: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
+    """A value as an array; raises :class:`SpecError` where its dtype is one of integers, and would change it."""
+    array = np.asarray(value)
+    cast = array.astype(dtype)
+    if cast.dtype.kind != "f" and not np.array_equal(cast, array):
+        raise SpecError(f"{text!r}: expected values of {cast.dtype}, got {array.tolist()}")
+    return cast

@@ -19,6 +19,7 @@ BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Pow: operator.pow,
 }
+UNREADABLE = (SyntaxError, ArithmeticError, LookupError, TypeError, ValueError)
 WORDS = {"true": True, "false": False, "inf": float("inf"), "none": None}
 
 
@@ -26,18 +27,21 @@ def evaluate(text: str, constants: Mapping[str, Any], dtype: np.dtype[Any] | Non
     """The value of a cell. With a float dtype every number is cast first, so that each operation is done in it."""
     try:
         return _value(ast.parse(text.strip(), mode="eval").body, constants, dtype)
-    except (SyntaxError, ArithmeticError, TypeError, ValueError) as error:
+    except UNREADABLE as error:
         raise SpecError(f"cannot read {text!r}: {error}") from None
 
 
 def parse_call(text: str, constants: Mapping[str, Any]) -> tuple[str, list[Any]]:
     """``name(argument, ...)`` as its name and the values of its arguments; a bare name stays a string."""
     try:
-        node = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError as error:
+        return _call(ast.parse(text.strip(), mode="eval").body, constants)
+    except UNREADABLE as error:
         raise SpecError(f"cannot read {text!r}: {error}") from None
+
+
+def _call(node: ast.expr, constants: Mapping[str, Any]) -> tuple[str, list[Any]]:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
-        raise SpecError(f"cannot read {text!r}: expected a call such as randint(5)")
+        raise ValueError("expected a call such as randint(5)")
     names = (argument.id if isinstance(argument, ast.Name) else None for argument in node.args)
     return node.func.id, [
         name if name is not None and name not in constants and name not in WORDS else _value(argument, constants, None)

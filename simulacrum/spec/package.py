@@ -75,6 +75,8 @@ class Package:
         """The module ``name`` (``reference``, ``fast`` ...) of the package, or the package itself."""
         full = f"{self.module_name}.{name}" if name else self.module_name
         _loaded[self.module_name] = self
+        if name:
+            self.module()  # first, so that an error in it names its own file
         try:
             return importlib.import_module(full)
         except SimulacrumError:
@@ -175,7 +177,9 @@ def _reduce_class(cls: type) -> Any:
 
 
 def _ignored(relative: Path) -> bool:
-    return any(part in IGNORED_FOLDERS for part in relative.parts[:-1]) or relative.name.startswith(IGNORED_PREFIXES)
+    folders = relative.parts[:-1]
+    hidden = any(part in IGNORED_FOLDERS or part.startswith(".") for part in folders)
+    return hidden or relative.name.startswith(IGNORED_PREFIXES)
 
 
 def _digest(files: Mapping[str, bytes]) -> str:

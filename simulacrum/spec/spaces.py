@@ -15,6 +15,11 @@ BOX_DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "fl
 SUPPORTED_ACTIONS = "Discrete, MultiDiscrete, MultiBinary or Box"
 SUPPORTED_OBSERVATIONS = "Box, Discrete, MultiDiscrete, MultiBinary, or a Dict of these"
 
+RESERVED = (
+    *("action", "reward", "done", "terminated", "truncated", "next", "_reset", "_step"),
+    *("state", "clock", "action_mask", "info"),
+)
+
 
 def check_action_space(space: object) -> None:
     """Raise :class:`SpaceError` unless the space is one of those that an action may have."""
@@ -29,7 +34,9 @@ def check_observation_space(space: object) -> None:
     if not space.spaces:
         raise SpaceError(f"observation space: expected {SUPPORTED_OBSERVATIONS}, got an empty Dict")
     for key, part in space.spaces.items():
-        if key in ("action", "reward", "done", "terminated", "truncated", "next", "state", "clock", "action_mask"):
+        if not isinstance(key, str):
+            raise SpaceError(f"observation space: expected keys that are strings, got {key!r}")
+        if key in RESERVED:
             raise SpaceError(f"observation space: the key {key!r} is TorchRL's or the framework's own; choose another")
         _check_leaf(part, f"observation space, key {key!r}", SUPPORTED_OBSERVATIONS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import operator
 import typing
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from ..errors import SpecError, StateError
 
 CLOCK = ("seed", "episode", "t")
-_SCALARS: dict[Any, Callable[[Any], Any]] = {int: int, bool: bool, float: float}
+_SCALARS: dict[Any, Callable[[Any], Any]] = {int: operator.index, bool: bool, float: float}
 _NUMPY = (np.float32, np.float64, np.int64, np.int32, np.bool_)
 SUPPORTED = "int, bool, float, np.float32, np.float64, np.ndarray, or a list or tuple of the scalars"
 
@@ -46,7 +47,7 @@ def converters(state: type[Any]) -> dict[str, Callable[[Any], Any]]:
 
 def read(state: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """A reference state's fields, copied."""
-    return {name: copy.copy(getattr(state, name)) for name in names}
+    return {name: copy.deepcopy(getattr(state, name)) for name in names}
 
 
 def build(state: type[Any], values: Mapping[str, Any], convert: Mapping[str, Callable[[Any], Any]]) -> Any:
@@ -56,7 +57,13 @@ def build(state: type[Any], values: Mapping[str, Any], convert: Mapping[str, Cal
         raise StateError(
             f"state: expected the fields {sorted(convert)}; missing {sorted(missing)}, unknown {sorted(unknown)}"
         )
-    return state(**{name: function(values[name]) for name, function in convert.items()})
+    fields = {}
+    for name, function in convert.items():
+        try:
+            fields[name] = function(values[name])
+        except (TypeError, ValueError) as error:
+            raise StateError(f"state field {name}: cannot take {values[name]!r}: {error}") from error
+    return state(**fields)
 
 
 def clock_values(clock: Mapping[str, Any]) -> tuple[int, int, int]:
@@ -64,8 +71,19 @@ def clock_values(clock: Mapping[str, Any]) -> tuple[int, int, int]:
     missing = [name for name in CLOCK if name not in clock]
     if missing:
         raise StateError(f"clock: expected {CLOCK}, missing {missing}")
-    seed, episode, t = (int(np.asarray(clock[name]).item()) for name in CLOCK)
-    return seed & 0xFFFFFFFFFFFFFFFF if seed < 0 else seed, episode, t
+    try:
+        seed, episode, t = (operator.index(np.asarray(clock[name]).item()) for name in CLOCK)
+    except (TypeError, ValueError) as error:
+        raise StateError(f"clock: expected integers, got { {name: clock[name] for name in CLOCK} }: {error}") from error
+    return seed + (1 << 64) if -(1 << 63) <= seed < 0 else seed, episode, t
+
+
+def _single(value: Any) -> Any:
+    """The number in a scalar, or in an array or tensor of shape ()."""
+    array = np.asarray(value)
+    if array.ndim:
+        raise ValueError(f"expected one number, got the shape {list(array.shape)}")
+    return array[()]
 
 
 def _converter(where: str, hint: Any) -> Callable[[Any], Any]:
@@ -74,8 +92,8 @@ def _converter(where: str, hint: Any) -> Callable[[Any], Any]:
         return lambda value: np.array(value)
     if hint in _SCALARS or hint in _NUMPY:
         scalar = _SCALARS.get(hint, hint)
-        return lambda value: scalar(np.asarray(value)[()])
-    if origin in (list, tuple) and arguments:
+        return lambda value: scalar(_single(value))
+    if origin in (list, tuple) and len(set(arguments) - {Ellipsis}) == 1:
         element, container = _converter(where, arguments[0]), origin
         return lambda value: container(element(part) for part in value)
     raise SpecError(f"{where}: expected {SUPPORTED}, got the annotation {hint!r}")

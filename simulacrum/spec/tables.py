@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NoReturn
 
 from ..errors import SpecError
 
@@ -23,8 +25,18 @@ class Table:
         return tuple(row[at] for row in self.rows)
 
     def records(self) -> list[dict[str, str]]:
-        """The rows as dictionaries by column."""
-        return [dict(zip(self.header, row, strict=True)) for row in self.rows]
+        """The rows as dictionaries by column; asking for a column that is not there raises :class:`SpecError`."""
+        return [_Record(self, zip(self.header, row, strict=True)) for row in self.rows]
+
+
+class _Record(dict[str, str]):
+    def __init__(self, table: Table, cells: Iterable[tuple[str, str]]) -> None:
+        super().__init__(cells)
+        self.table = table
+
+    def __missing__(self, name: str) -> NoReturn:
+        self.table.column(name)
+        raise AssertionError(name)
 
 
 def read_tables(text: str) -> dict[str, Table]:

@@ -25,7 +25,7 @@ Steps = list[tuple[Record, Record]]
 
 
 def check(context: Context) -> None:
-    """One fixed trace, eager and by rows, against every other form."""
+    """One trace, eager and by rows on the first device, against every other form there and on the other devices."""
     rows = ROWS if context.profile.compiled else 512
     cap = context.package.environment.max_episode_steps or 100
     steps = min(cap + 20, 160)
@@ -33,7 +33,7 @@ def check(context: Context) -> None:
     expected = list(trace(context.package, context.env(rows, seed), steps))
     forms = _forms(context, rows, seed, steps)
     names = list(forms)
-    covered = [["tensor", "eager", context.profile.devices[0]]]
+    modes = ("eager", "compiled") if context.profile.compiled else ("eager",)
     for number, (name, form) in enumerate(forms.items()):
         _same(context, name, expected, form())
         context.count("steps of rows compared", rows * steps)
@@ -43,9 +43,7 @@ def check(context: Context) -> None:
         compare_vector(context, adapter, expected)
         context.count("steps of rows compared", rows * steps)
         names.append(f"VectorEnv, {mode.value}")
-    if context.profile.compiled:
-        covered.append(["tensor", "compiled", context.profile.devices[0]])
-    context.facts["covers"] = covered
+    context.facts["covers"] = [["tensor", mode, device] for device in context.profile.devices for mode in modes]
     context.facts["forms"] = names
 
 
@@ -67,6 +65,11 @@ def _forms(
     if context.profile.compiled:
         forms["compiled, resets by rows"] = lambda: _compiled(context, rows, seed, steps)
         forms["compiled, resets masked"] = bare(resets="masked", compile=True)
+    for device in context.profile.devices[1:]:
+        for resets in ("rows", "masked"):
+            forms[f"{device}, resets {resets}"] = bare(resets=resets, device=device)
+            if context.profile.compiled:
+                forms[f"{device}, compiled, resets {resets}"] = bare(resets=resets, device=device, compile=True)
     return forms
 
 
