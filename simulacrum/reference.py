@@ -191,6 +191,8 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
     def _element(self, action: Any) -> Any:
         """An element of the action space as transitions take it: an int, or an array of the space's dtype, a copy."""
         space = self.action_space
+        if isinstance(action, np.generic) and not isinstance(space, spaces.Discrete):
+            action = np.asarray(action)
         fits = space.contains(action)
         if isinstance(space, spaces.MultiBinary):  # whose own test takes 1.0
             fits = fits and np.asarray(action).dtype.kind in "biu"

@@ -165,7 +165,7 @@ def acting(space: spaces.Space[Any]) -> Pair:
     declared = Environment(
         id="tests/acting-v0",
         action_space=space,
-        observation_space=spaces.Box(-1e6, 1e6, (size,), np.float32),
+        observation_space=spaces.Box(-1e10, 1e10, (size,), np.float32),
         max_episode_steps=5,
         slots=Slots,
         reset_slots={Slots.LEFT},
@@ -264,13 +264,15 @@ def element(space: spaces.Space[Any], number: Any, convert: Callable[[Any], Any]
     if isinstance(space, spaces.Dict):
         return {key: element(part, number, convert) for key, part in space.spaces.items()}
     places = np.arange(int(np.prod(space.shape))).reshape(space.shape)
-    count = number.reshape(*number.shape, *(1,) * places.ndim) + convert(places)
+    count = number.reshape((*number.shape, *(1,) * places.ndim)) + convert(places)
     if isinstance(space, spaces.Box) and space.dtype.kind == "f":
         values = count * convert(np.array(0.125, space.dtype)) - 1
     else:
         low, high = limits(space)
         values = count % convert(high - low + 1) + convert(low)
-    return values.to(getattr(torch, str(space.dtype))) if isinstance(values, Tensor) else values.astype(space.dtype)
+    if isinstance(values, Tensor):
+        return values.to(getattr(torch, str(space.dtype)))
+    return int(values) if isinstance(space, spaces.Discrete) else np.asarray(values, space.dtype)
 
 
 def limits(space: spaces.Space[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -354,7 +356,8 @@ class Rows:
         parts = space.spaces if isinstance(space, spaces.Dict) else {"observation": space}
         for key in parts:
             value = seen[key] if isinstance(space, spaces.Dict) else seen
-            assert bits.same(np.asarray(value), flat[key].numpy()), (row, key, value, flat[key])
+            expected = np.asarray(value, parts[key].dtype if isinstance(value, int) else None)
+            assert bits.same(expected, flat[key].numpy()), (row, key, value, flat[key])
         for name, value in info.items():
             if name not in ("seed", "episode"):
                 got = flat[name] if name == "action_mask" else flat["info", name]

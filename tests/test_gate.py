@@ -155,6 +155,13 @@ def test_a_report_of_another_account(folder, tmp_path, monkeypatch, own):
     assert own or not (tmp_path / "other account").exists()  # looking makes no key
 
 
+def test_a_damaged_key_checks_nothing(folder, state):
+    (state / "key").write_bytes(b"short")
+    reason, message = refused(folder)
+    assert reason is Refusal.OTHER_ACCOUNT
+    assert "is damaged" in message
+
+
 def test_a_shared_key_admits_on_another_account(tmp_path, monkeypatch):
     monkeypatch.setenv("SIMULACRUM_KEY_FILE", str(tmp_path / "cluster key"))
     folder = validated(copy_package(tmp_path / "walk"))

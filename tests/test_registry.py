@@ -151,7 +151,8 @@ def test_an_id_is_read_without_running_anything(source, identifier):
 @pytest.mark.parametrize(
     "source",
     [
-        b"", b"def (", b"\0", b"\xff\xfe", b"(" * 10_000, b"X = Environment(id=NAME)", b'X = Environment(id="a/b")',
+        b"", b"def (", b"\0", b"\xff\xfe", b"(" * 10_000, b"-" * 100_000 + b"1",
+        b"X = Environment(id=NAME)", b'X = Environment(id="a/b")',
         b'X = Environment(id=f"a/b-v{1}")', b'X = Environment(id="a b/c-v0")', b'X = Other(id="a/b-v0")',
     ],
 )
@@ -182,7 +183,8 @@ def test_importing_survives_bad_packages_and_a_bad_state_folder(tmp_path):
     (index / "x.path").write_bytes(b"\0")
     assert python("import simulacrum; print('fine')") == "fine"
     assert python("import simulacrum; print('fine')", XDG_STATE_HOME="/dev/null") == "fine"
-    assert python("import simulacrum; print('fine')", HOME="", XDG_STATE_HOME="") == "fine"
+    homeless = "import pathlib; pathlib.Path.home = lambda: (_ for _ in ()).throw(RuntimeError('no home'))"
+    assert python(f"{homeless}\nimport simulacrum; print('fine')", XDG_STATE_HOME="") == "fine"
 
 
 # ---------------------------------------------------------------------- what a name means
@@ -259,6 +261,13 @@ def test_make_gives_the_reference_with_its_render_modes(folder, recwarn):
     assert not [warning for warning in recwarn if "render" in str(warning.message)]
     assert registry.make_reference.metadata["render_modes"] == list(render.MODES) == list(registry.RENDER_MODES)
     assert registry.make_vector.metadata == registry.make_reference.metadata
+
+
+def test_the_reference_asks_for_no_combination(folder):
+    validated(folder, covers=[("tensor", "eager", "cuda")])
+    assert gymnasium.make(ID).reset(seed=1)
+    with pytest.raises(GateError, match="tensor eager cpu"):
+        gymnasium.make_vec(ID)
 
 
 def test_make_vec_gives_the_fast_side(folder):

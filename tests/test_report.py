@@ -189,6 +189,17 @@ def test_the_fingerprint_holds_all_that_can_change_a_bit(folder):
     assert {"processor", "instruction set", "C library", "compiler"} <= set(taken["machine"])
 
 
+def test_every_file_of_the_framework_counts_but_caches(tmp_path, monkeypatch):
+    for name in ("a.py", "rng/b.pyx", "templates/c.txt", "rng/__pycache__/b.pyc", ".d.swp", ".git/e"):
+        (tmp_path / "framework" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "framework" / name).write_text(name)
+    monkeypatch.setattr(fingerprint, "FRAMEWORK", tmp_path / "framework")
+    fingerprint.forget()
+    found = fingerprint.framework()
+    fingerprint.forget()
+    assert found == fingerprint.hashes({name: name.encode() for name in ("a.py", "rng/b.pyx", "templates/c.txt")})
+
+
 def test_native_binaries_count_only_where_they_are_used(monkeypatch):
     fingerprint.forget()
     monkeypatch.setattr(fingerprint.native, "enabled", lambda: False)

@@ -258,7 +258,7 @@ def _validated() -> Iterator[Path]:
         try:
             folder = Path(os.fsdecode(file.read_bytes()))
             present = folder.is_absolute() and (folder / "spec.md").is_file() and report_path(folder).is_file()
-        except (OSError, ValueError):  # ValueError: a null byte
+        except OSError:
             continue
         if present:
             yield folder

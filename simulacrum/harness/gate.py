@@ -139,7 +139,10 @@ class _Report:
             signature = None
         if signature is None:
             self._refuse(Refusal.UNSIGNED, f"its report has no signature that can be read ({SIGNATURE} beside it)")
-        key = keys.existing_key()
+        try:
+            key = keys.existing_key()
+        except SimulacrumError as error:
+            self._refuse(Refusal.OTHER_ACCOUNT, f"its signature cannot be checked: {error}")
         if key is None or keys.key_id(key) != signature.key_id:
             self._refuse(Refusal.OTHER_ACCOUNT, "its report was signed with another key, by another account")
         if not keys.genuine(data, signature, key):

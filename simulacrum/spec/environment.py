@@ -14,7 +14,7 @@ from ..errors import SpecError
 from ..rng import Phase
 from .spaces import Space, check_action_space, check_observation_space
 
-ID_PATTERN = re.compile(r"(?:(?P<namespace>[\w.-]+)/)?(?P<name>[\w.-]+?)-v(?P<version>\d+)")
+ID_PATTERN = re.compile(r"(?:(?P<namespace>[\w-]+)/)?(?P<name>[\w.-]+?)-v(?P<version>\d+)")
 
 
 class NoSlots(IntEnum):
