@@ -149,7 +149,8 @@ def test_the_action_is_neither_written_nor_kept():
 def test_an_expanded_action_is_taken_as_any_other():
     envs = [MirrorFast(batch_size=[3], seed=0) for _ in range(2)]
     action = torch.tensor([0.5, -0.5])
-    tds = [env.reset().set("action", value) for env, value in zip(envs, (action.expand(3, 2), action.repeat(3, 1)), strict=True)]
+    given = (action.expand(3, 2), action.repeat(3, 1))
+    tds = [env.reset().set("action", value) for env, value in zip(envs, given, strict=True)]
     assert frozen(envs[0].step(tds[0])) == frozen(envs[1].step(tds[1]))
 
 

@@ -36,7 +36,8 @@ def test_a_state_that_is_put_back_goes_on_in_the_same_way(size, expose_state):
     assert torch.equal(told[0]["left"], state["state", "left"].to(torch.int64))
     assert torch.equal(env.instance_seeds, other.instance_seeds)
     for action in actions(env, 10):
-        steps = [each.step_and_maybe_reset(td.set("action", action)) for each, td in zip((env, other), told, strict=True)]
+        pairs = zip((env, other), told, strict=True)
+        steps = [each.step_and_maybe_reset(td.set("action", action)) for each, td in pairs]
         assert frozen(steps[0][0]) == frozen(steps[1][0])
         told = [td for _, td in steps]
 
@@ -143,8 +144,8 @@ def test_a_state_must_be_given():
 @pytest.mark.parametrize(
     ("name", "value", "error", "message"),
     [
-        (("state", "left"), torch.zeros(4, dtype=torch.int64), StateError, r"expected torch.int32 \[4\], got torch.int64"),
-        (("state", "left"), torch.zeros(4, 1, dtype=torch.int32), StateError, r"expected torch.int32 \[4\], .* \[4, 1\]"),
+        (("state", "left"), torch.zeros(4, dtype=torch.int64), StateError, r"expected torch.int32 \[4\], got .*int64"),
+        (("state", "left"), torch.zeros(4, 1, dtype=torch.int32), StateError, r"expected .* \[4\], .* \[4, 1\]"),
         (("state", "gained"), torch.zeros(4, dtype=torch.float64), StateError, r"'gained'\): expected torch.float32"),
         (("clock", "t"), torch.zeros(4, dtype=torch.int32), StateError, r"'t'\): expected torch.int64 \[4\]"),
         (("clock", "t"), torch.tensor([0, -1, 0, 0]), SeedError, r"t: expected 0\.\.2\*\*32-1, got -1 in row 1"),

@@ -254,6 +254,15 @@ def test_a_waiting_rows_action_is_ignored_whatever_it_is() -> None:
     assert seen > 10
 
 
+def test_a_waiting_rows_action_need_not_fit_the_dtype() -> None:
+    env = fast_vector("blink", 2)
+    env.reset(seed=0)
+    env.step([1, 1])
+    env.step(np.array([2**63, 2**64 - 1], np.uint64))
+    with pytest.raises(ActionError, match="got 9223372036854775808 in row 0"):
+        env.step(np.array([2**63, 0], np.uint64))
+
+
 # ---------------------------------------------------------------------- memory
 
 def arrays(value: Any) -> list[np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -61,7 +62,7 @@ class LedgeReference(ReferenceEnv[ReferenceState]):
     environment = LEDGE
 
     def initial(self, draw):
-        return ReferenceState(1 + draw.randint(Slots.START, 2))
+        return ReferenceState(draw.randint(Slots.START, 4))
 
     def transition(self, state, action, draw):
         assert 0 <= state.x < 4
@@ -100,7 +101,7 @@ class LedgeFast(FastEnv[FastState]):
     environment = LEDGE
 
     def initial(self, draw):
-        return FastState(x=(1 + draw.randint(Slots.START, 2)).to(torch.int32))
+        return FastState(x=draw.randint(Slots.START, 4).to(torch.int32))
 
     def transition(self, state, action, draw):
         reward = self.float32(HEIGHTS).index_select(0, state.x)  # raises for one who has fallen
@@ -123,6 +124,19 @@ class LedgeFast(FastEnv[FastState]):
         half = state.x * self.float32(0.5)
         flat = (self.float32(0.25) * 2).expand(len(half))  # one number in memory, shown in every row
         return {"half": half, "flat": flat, "odd": state.x % 2 == 1, "pair": pair.to(torch.int64), "seen": pair}
+
+
+BLINK = dataclasses.replace(LEDGE, id="test/blink-v0", max_episode_steps=1)
+
+
+class BlinkReference(LedgeReference):
+    """Every episode has one step."""
+
+    environment = BLINK
+
+
+class BlinkFast(LedgeFast):
+    environment = BLINK
 
 
 # ---------------------------------------------------------------------- point: a Box of actions, float64 rewards
@@ -199,6 +213,7 @@ PAIRS = {
     "toywalk": (TOYWALK.reference, TOYWALK.fast),
     "forager": (FORAGER.reference, FORAGER.fast),
     "ledge": (LedgeReference, LedgeFast),
+    "blink": (BlinkReference, BlinkFast),
     "point": (PointReference, PointFast),
 }
 

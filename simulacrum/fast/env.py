@@ -126,7 +126,7 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
     # ------------------------------------------------------------------ what a subclass writes
 
     def initial(self, draw: Draw) -> StateT:
-        """The first states of N episodes, from the reset slots' draws."""
+        """The first states of N episodes (N is ``draw.rows``), from the reset slots' draws."""
         raise NotImplementedError
 
     def transition(self, state: StateT, action: Tensor, draw: Draw) -> tuple[StateT, Tensor, Tensor]:
@@ -309,7 +309,11 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
         after, outcome, seen = self._fused(self._action(tensordict))
         tensordict.set("next", self._result(after, outcome))
         root = self._step_mdp(tensordict)
-        root.update(self._tensordict(self._visible(self._carry, seen), self._no_flags()))
+        shown = self._tensordict(self._visible(self._carry, seen), self._no_flags())
+        others = [name for name in root.keys() if name != "action" and name not in shown.keys()]
+        if others:  # a policy's memory, say
+            root.update(_padded(root.select(*others), outcome.done.reshape(self.batch_size)))
+        root.update(shown)
         return tensordict, root
 
     def _begin_all(self) -> Carry:
@@ -431,6 +435,11 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
         self._constants = {}
         self._use(Core(self))
         probe(self)
+
+
+def _padded(others: TensorDictBase, ended: Tensor) -> TensorDictBase:
+    """What no environment gives, with zeros where rows ended: as TorchRL's reset does it, unless all rows ended."""
+    return others.where(~ended | ended.all(), others.empty(), pad=0)
 
 
 def padded(rows: Tensor, limit: int) -> Tensor:

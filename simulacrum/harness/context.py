@@ -102,7 +102,8 @@ class Context:
         """The command that runs this check again with the same seed."""
         quick = " --quick" if self.profile.name == "quick" else ""
         path = shlex.quote(str(self.package.path))
-        return f"simulacrum validate {path} -k {self.name} --seed {self.profile.seed}{quick}"
+        devices = "".join(f" --device {name}" for name in self.profile.devices if self.profile.devices != ("cpu",))
+        return f"simulacrum validate {path} -k {self.name} --seed {self.profile.seed}{quick}{devices}"
 
     def _add(self, finding: Finding) -> None:
         self.findings.append(replace(finding, replay=self.replay_command()))

@@ -112,8 +112,7 @@ class _ReferenceSide:
                 "clock": {"seed": 0, "episode": 0, "t": int(state["t"])},
             }
         )
-        chosen = int(action) if env._discrete else action
-        after, reward, terminated = env.transition(state_of(env), chosen, draw)
+        after, reward, terminated = env.transition(state_of(env), env._element(action), draw)
         after.t = int(state["t"]) + 1
         return {**self._view(after), "reward": env._reward_type(reward), "terminated": terminated}, draw.asked
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import native
-from ..spec.package import Package
+from ..spec.package import IGNORED_FOLDERS, IGNORED_PREFIXES, Package
 
 FRAMEWORK = Path(__file__).resolve().parent.parent
 DISTRIBUTIONS = ("torch", "torchrl", "tensordict", "gymnasium", "numpy", "Cython")
@@ -50,9 +50,9 @@ def framework() -> Mapping[str, str]:
     """SHA-256 of every file of the installed framework; caches and hidden files are left out."""
     found = {}
     for folder, folders, names in os.walk(FRAMEWORK):
-        folders[:] = sorted(name for name in folders if name != "__pycache__" and not name.startswith("."))
+        folders[:] = sorted(name for name in folders if name not in IGNORED_FOLDERS and not name.startswith("."))
         for name in sorted(names):
-            if not name.startswith("."):
+            if not name.startswith(IGNORED_PREFIXES):
                 file = Path(folder, name)
                 found[file.relative_to(FRAMEWORK).as_posix()] = hashlib.sha256(file.read_bytes()).hexdigest()
     return found

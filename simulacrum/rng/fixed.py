@@ -24,6 +24,11 @@ class FixedDraw:
         self.convert = convert
         self.asked: list[tuple[int, str, int, tuple[Any, ...]]] = []
 
+    @property
+    def rows(self) -> int:
+        """Examples run one row."""
+        return 1
+
     def bits(self, slot: int, width: int = 32, *, index: int = 0, shape: Shape = None) -> Any:
         """The stated outcome."""
         return self._outcome(slot, "bits", (width,), index, shape)

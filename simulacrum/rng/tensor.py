@@ -181,6 +181,11 @@ class Draw:
         self._k0, self._k1, self._t = k0, k1, t
         self._phase = phase
 
+    @property
+    def rows(self) -> int:
+        """N, the number of rows that the draws are for: what a state that draws nothing needs to know its size."""
+        return self._t.shape[0]
+
     @classmethod
     def at(cls, seeds: Tensor, episodes: Tensor, t: Tensor, phase: Phase = ANY_PHASE) -> Draw:
         """The draws at steps ``t`` of episodes of seeds: three int64 [N], the seeds as the bits of the u64."""
