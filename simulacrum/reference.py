@@ -43,8 +43,8 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
     ``truncated``, and turns them into Gymnasium's API.
 
     ``reset(seed=s)`` begins episode 0 of stream ``s`` (0 <= s < 2**64); a later ``reset()`` begins the next episode of
-    the same stream. With no seed ever given, one comes from the operating system. ``reset``'s info tells ``seed`` and
-    ``episode``.
+    the same stream. With no seed ever given, one comes from the operating system. ``reset``'s info tells
+    ``seed``.
 
     Errors: :class:`~simulacrum.errors.ActionError` for an action outside its space,
     :class:`~simulacrum.errors.SeedError` for a seed out of range, ``gymnasium.error.ResetNeeded`` for a step before a
@@ -118,7 +118,7 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
             super().reset(seed=seed)
             self._seed, self._episode = seed, 0
         elif self._seed is None:
-            self._seed = int.from_bytes(os.urandom(8), "little")
+            self._seed = int.from_bytes(os.urandom(8), "little") >> 1  # 63 bits: an int64 for those who stack infos
         else:
             self._episode = unsigned(self._episode + 1, 32, "episode")
         self._begin(self._seed, self._episode, 0)
@@ -209,7 +209,7 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         self._state, self._over = state, False
         if self.render_mode == "human":
             self.render()
-        return self.observation(state), {"seed": self._seed, "episode": self._episode, **self._infos(state)}
+        return self.observation(state), {"seed": self._seed, **self._infos(state)}
 
     def _infos(self, state: Any) -> dict[str, Any]:
         infos = self.info(state)

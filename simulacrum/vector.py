@@ -56,12 +56,9 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
     A list's numbers have no dtype; they become the space's.
 
     ``infos`` has the form of Gymnasium's ``_add_info``: arrays [N] by name, each with a mask ``_name`` of the rows
-    that have it. Every reset and step tells ``action_mask`` and the implementation's own ``info``; ``reset`` also tells
-    ``seed`` (uint64) and ``episode`` (int64) of the rows that it began, and so does a step ``seed``. Two exceptions
-    make room for wrappers: a step never tells ``episode``, because Gymnasium's ``RecordEpisodeStatistics`` writes to
-    that key and raises where it is taken; and in ``"SameStep"`` neither is told, because TorchRL's ``GymWrapper``
-    demands of every step the keys that its first reset had. :attr:`instance_seeds` and :attr:`instance_episodes` tell
-    them always.
+    that have it. Every reset and step tells ``action_mask`` and the implementation's own ``info``, and of the rows that
+    it began ``seed`` (uint64). In ``"SameStep"`` the seed is not told, because TorchRL's ``GymWrapper`` demands of every
+    step the keys that its first reset had. :attr:`instance_seeds` and :attr:`instance_episodes` tell both always.
 
     Errors: :class:`~simulacrum.errors.ActionError` for actions of another shape or dtype, or outside the space (it
     names the row), :class:`~simulacrum.errors.SeedError` for seeds, ``gymnasium.error.ResetNeeded`` for a step before
@@ -145,7 +142,6 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         infos: Infos = {}
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             self._tell(infos, "seed", self.instance_seeds, begun)
-            self._tell(infos, "episode", self.instance_episodes, begun)
         for name, value in self._extras(seen).items():
             self._tell(infos, name, value, begun)
         return self._observation(seen), infos

@@ -123,8 +123,8 @@ def test_rows_outside_a_mask_stay_and_no_option_is_removed() -> None:
     for key in before:
         np.testing.assert_array_equal(after[key][[0, 2]], before[key][[0, 2]])
     assert after["place"][1, 1] == 0
-    assert infos["_episode"].tolist() == infos["_half"].tolist() == [False, True, False]
-    assert infos["episode"].tolist() == [0, 1, 0]
+    assert infos["_seed"].tolist() == infos["_half"].tolist() == [False, True, False]
+    assert env.instance_episodes.tolist() == [0, 1, 0]
     assert infos["pair"][0].tolist() == [0, 0]
 
 
@@ -139,10 +139,11 @@ def test_without_a_seed_the_environments_own_begin() -> None:
     observation, infos = env.reset()
     assert infos["seed"].dtype == np.uint64
     assert infos["seed"].tolist() == unsigned
-    assert infos["episode"].tolist() == env.instance_episodes.tolist() == [0, 0, 0]
+    assert env.instance_episodes.tolist() == [0, 0, 0]
     for row, seed in enumerate(unsigned):
         np.testing.assert_array_equal(TOYWALK.reference().reset(seed=seed)[0], observation[row])
-    assert env.reset()[1]["episode"].tolist() == [1, 1, 1]
+    env.reset()
+    assert env.instance_episodes.tolist() == [1, 1, 1]
 
 
 def test_a_first_reset_may_seed_some_rows() -> None:
@@ -150,7 +151,8 @@ def test_a_first_reset_may_seed_some_rows() -> None:
     assert env.reset(seed=[None, 60, None])[1]["seed"].tolist() == [5, 60, 7]
     env.fast.set_seed(1)  # takes effect at the next full reset
     seeds = env.fast._next_seeds.tolist()
-    assert env.reset(options={"reset_mask": np.array([True, False, False])})[1]["episode"].tolist() == [1, 0, 0]
+    env.reset(options={"reset_mask": np.array([True, False, False])})
+    assert env.instance_episodes.tolist() == [1, 0, 0]
     assert env.reset(seed=[None, None, 9])[1]["seed"].view(np.int64).tolist() == [*seeds[:2], 9]
 
 

@@ -34,19 +34,18 @@ from vector_worlds import (
 from simulacrum.vector import FastVectorEnv
 
 
-class WithoutClock(gymnasium.Wrapper):
-    """A reference without the infos ``seed`` and ``episode``, so that wrappers may use those keys."""
+class WithoutSeed(gymnasium.Wrapper):
+    """A reference without the info ``seed``."""
 
     def reset(self, **arguments: Any) -> Any:
         observation, infos = self.env.reset(**arguments)
-        return observation, {key: value for key, value in infos.items() if key not in ("seed", "episode")}
+        return observation, {key: value for key, value in infos.items() if key != "seed"}
 
 
-def without_clock(infos: Any, of_reset: bool) -> Any:
+def without_seed(infos: Any) -> Any:
     if isinstance(infos, list):
-        return [without_clock(part, of_reset) for part in infos]
-    untold = ("seed", "episode") if of_reset else ("seed",)
-    return {key: value for key, value in infos.items() if key.removeprefix("_") not in untold}
+        return [without_seed(part) for part in infos]
+    return {key: value for key, value in infos.items() if key.removeprefix("_") != "seed"}
 
 
 def half(observation: Any) -> Any:
@@ -99,13 +98,13 @@ def run_wrapped(name: str, make: Any, mode: AutoresetMode) -> None:
     """The wrapper around the adapter gives what it gives around SyncVectorEnv."""
     reference, fast = PAIRS[name]
     one = make(FastVectorEnv(fast(batch_size=[3]), autoreset_mode=mode))
-    other = make(SyncVectorEnv([lambda: WithoutClock(reference())] * 3, autoreset_mode=mode))
+    other = make(SyncVectorEnv([lambda: WithoutSeed(reference())] * 3, autoreset_mode=mode))
     assert one.single_observation_space == other.single_observation_space
     assert one.action_space == other.action_space
 
     def reset(**arguments: Any) -> None:
         results = [env.reset(**copy.deepcopy(arguments)) for env in (one, other)]
-        got, expected = ((observation, without_clock(infos, True)) for observation, infos in results)
+        got, expected = ((observation, without_seed(infos)) for observation, infos in results)
         assert_same(got, expected)
 
     reset(seed=3)
@@ -116,7 +115,7 @@ def run_wrapped(name: str, make: Any, mode: AutoresetMode) -> None:
         if actions.dtype == np.float32:
             actions = np.clip(actions, -1.0, 1.0)
         got, expected = one.step(actions.copy()), other.step(actions.copy())
-        assert_same((*got[:4], without_clock(got[4], False)), expected)
+        assert_same((*got[:4], without_seed(got[4])), expected)
         over = expected[2] | expected[3]
         ended += int(over.sum())
         if mode is DISABLED and over.any():

@@ -258,18 +258,17 @@ def assert_same(got: Any, expected: Any, where: str = "") -> None:
         assert got.tobytes() == expected.tobytes(), (where, got, expected)
 
 
-def expected_infos(infos: dict[str, Any], mode: AutoresetMode, of_reset: bool) -> dict[str, Any]:
-    """SyncVectorEnv's infos with what the adapter documents: seeds are uint64; which of them a mode does not tell."""
+def expected_infos(infos: dict[str, Any], mode: AutoresetMode) -> dict[str, Any]:
+    """SyncVectorEnv's infos with what the adapter documents: seeds are uint64, and SAME_STEP does not tell them."""
     infos = dict(infos)
     if "seed" in infos:
         infos["seed"] = infos["seed"].astype(np.uint64)
-    untold = ["seed", "episode"] if mode is SAME_STEP else [] if of_reset else ["episode"]
-    return {key: value for key, value in infos.items() if key.removeprefix("_") not in untold}
+    return {key: value for key, value in infos.items() if mode is not SAME_STEP or key.removeprefix("_") != "seed"}
 
 
 def assert_same_reset(got: Any, expected: Any, mode: AutoresetMode) -> None:
-    assert_same(got, (expected[0], expected_infos(expected[1], mode, of_reset=True)))
+    assert_same(got, (expected[0], expected_infos(expected[1], mode)))
 
 
 def assert_same_step(got: Any, expected: Any, mode: AutoresetMode) -> None:
-    assert_same(got, (*expected[:4], expected_infos(expected[4], mode, of_reset=False)))
+    assert_same(got, (*expected[:4], expected_infos(expected[4], mode)))

@@ -312,7 +312,7 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
         shown = self._tensordict(self._visible(self._carry, seen), self._no_flags())
         others = [name for name in root.keys() if name != "action" and name not in shown.keys()]
         if others:  # a policy's memory, say
-            root.update(_padded(root.select(*others), outcome.done.reshape(self.batch_size)))
+            root.update(_cleared(root.select(*others), outcome.done.reshape(self.batch_size)))
         root.update(shown)
         return tensordict, root
 
@@ -437,7 +437,7 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
         probe(self)
 
 
-def _padded(others: TensorDictBase, ended: Tensor) -> TensorDictBase:
+def _cleared(others: TensorDictBase, ended: Tensor) -> TensorDictBase:
     """What no environment gives, with zeros where rows ended: as TorchRL's reset does it, unless all rows ended."""
     return others.where(~ended | ended.all(), others.empty(), pad=0)
 

@@ -90,7 +90,7 @@ def reference_record(
     record["clock.episode"] = np.array([env._episode for env in envs], np.int64)
     record["clock.t"] = np.array([state.t for state in states], np.int64)
     for name in infos[0] if infos else ():
-        if name not in ("seed", "episode"):
+        if name != "seed":
             key = name if name == "action_mask" else f"info.{name}"
             record[key] = np.array([info[name] for info in infos])
     if outcomes is not None:
