@@ -57,7 +57,7 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
 
     ``infos`` has the form of Gymnasium's ``_add_info``: arrays [N] by name, each with a mask ``_name`` of the rows
     that have it. Every reset and step tells ``action_mask`` and the implementation's own ``info``, and of the rows that
-    it began ``seed`` (uint64). In ``"SameStep"`` the seed is not told, because TorchRL's ``GymWrapper`` demands of every
+    it began ``seed`` (uint64). In ``"SameStep"`` the seed is not told, for TorchRL's ``GymWrapper`` demands of every
     step the keys that its first reset had. :attr:`instance_seeds` and :attr:`instance_episodes` tell both always.
 
     Errors: :class:`~simulacrum.errors.ActionError` for actions of another shape or dtype, or outside the space (it

@@ -33,7 +33,8 @@ number() { # of the test with this name; empty for an unknown one
 echo "# stream.py $seed | dieharder -a -g 200"
 stream "$seed" | dieharder -a -g 200 | tee "$report"
 
-tr -d ' ' < "$report" | awk -F '|' '$6 == "WEAK" || $6 == "FAILED" { print $1, $1 == "sts_serial" ? 0 : $2 }' | sort -u |
+tr -d ' ' < "$report" |
+awk -F '|' '$6 == "WEAK" || $6 == "FAILED" { print $1, $1 == "sts_serial" ? 0 : $2 }' | sort -u |
 while read -r name tuple; do
     set -- -d "$(number "$name")"
     [ "$tuple" = 0 ] || set -- "$@" -n "$tuple"

@@ -389,7 +389,8 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
             "recompile_limit": 64,
             **options,
         }
-        if "mode" not in options:  # torch.compile takes a mode or options
+        inductor = options.get("backend", "inductor") == "inductor"
+        if inductor and "mode" not in options:  # torch.compile takes a mode or options
             self._compile_options["options"] = {
                 **INDUCTOR_OPTIONS[self.device.type == "cpu"],
                 **options.get("options", {}),

@@ -105,20 +105,35 @@ class FastRows:
             self.td = self.env.reset(self.td.clone().set("_reset", self._tensor(mask).unsqueeze(-1)), set_state=False)
         return self.record(self.td)
 
-    def enter(self, states: Record) -> Record:
-        """Put all rows into the states and clocks of a record."""
-        td = self.env.get_state() if self.env._carry is not None else self.env.reset().select("state", "clock")
+    def enter(self, states: Record, mask: np.ndarray | None = None) -> Record:
+        """Put the rows of a mask (all without one) into the states and clocks of a record; what all rows show."""
+        td = self.env.reset() if self.env._carry is None else self.td.clone()
         for name, value in states.items():
             group, _, key = name.partition(".")
             if group in ("state", "clock"):
                 value = value.view(np.int64) if name == "clock.seed" else value
                 td.set((group, key), self._tensor(value).reshape(td.get((group, key)).shape))
+        if mask is not None:
+            td.set("_reset", self._tensor(mask).unsqueeze(-1))
         self.td = self.env.reset(td, set_state=True)
         return self.record(self.td)
 
+    def kept(self) -> Record:
+        """The states and clocks that the environment itself keeps of all rows."""
+        return {
+            f"{group}.{name}": value.view(np.uint64) if name == "seed" and group == "clock" else value
+            for group, values in self.env.get_state().to_dict().items()
+            for name, value in ((name, tensor.cpu().numpy()) for name, tensor in values.items())
+        }
+
+    def step_some(self, actions: np.ndarray, mask: np.ndarray) -> Record:
+        """Step the rows of a mask by TorchRL's ``_step``, without a reset; what the step shows of all rows."""
+        td = self.td.set("action", self._tensor(actions)).set("_step", self._tensor(mask).unsqueeze(-1))
+        return self.record(self.env.step(td).get("next"))
+
     def step(self, actions: np.ndarray) -> tuple[Record, Record]:
         """Step every row, and reset those that ended: (what the step showed, what is shown now)."""
-        self.td.set("action", self._tensor(actions).reshape(*self.env.batch_size, *actions.shape[1:]))
+        self.td.set("action", self._tensor(actions).reshape((*self.env.batch_size, *actions.shape[1:])))
         if self.fused:
             done, self.td = self.env.step_and_maybe_reset(self.td)
             return self.record(done.get("next")), self.record(self.td)

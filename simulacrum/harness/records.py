@@ -39,7 +39,7 @@ def observation_names(package: Package) -> dict[str, spaces.Space[Any]]:
 
 
 def fast_record(package: Package, td: TensorDictBase, rows: np.ndarray | None = None) -> Record:
-    """The record of a TensorDict (a reset's, a root's, or a step's ``next``) of an environment that shows its state."""
+    """The record of a TensorDict (a reset's, a root's, or a step's ``next``); state and clock where they are shown."""
     record: Record = {}
     batch = td.batch_size.numel()
     dims = len(td.batch_size)
@@ -51,11 +51,11 @@ def fast_record(package: Package, td: TensorDictBase, rows: np.ndarray | None = 
 
     for name in observation_names(package):
         put(name, td.get(name.partition(".")[2] or name))
-    for name, value in td.get("state").items():
-        put(f"state.{name}", value)
-    for name, value in td.get("clock").items():
-        put(f"clock.{name}", value)
-    record["clock.seed"] = record["clock.seed"].view(np.uint64)
+    if "clock" in td.keys():
+        for group in ("state", "clock"):
+            for name, value in td.get(group).items():
+                put(f"{group}.{name}", value)
+        record["clock.seed"] = record["clock.seed"].view(np.uint64)
     if "action_mask" in td.keys():
         put("action_mask", td.get("action_mask"))
     if "info" in td.keys():

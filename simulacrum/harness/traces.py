@@ -82,6 +82,17 @@ def trace(package: Package, env: FastEnv[Any], steps: int, fused: bool = True) -
         yield ended, now
 
 
+def retrace(
+    package: Package, env: FastEnv[Any], expected: list[tuple[Record, Record]], fused: bool = True
+) -> Iterator[tuple[Record, Record]]:
+    """The same with the actions of a trace that is known, for an environment that does not show its clock; it may have
+    fewer rows than the trace, of which it takes the first."""
+    fast = FastRows(package, env, fused)
+    yield {}, fast.reset()
+    for _, before in expected[:-1]:
+        yield fast.step(actions_at(package, before)[: env.numel()])
+
+
 def digest(package: Package, env: FastEnv[Any], steps: int, fused: bool = True) -> str:
     """SHA-256 over a trace."""
     total = bits.Digest()

@@ -147,12 +147,19 @@ def package_folder(cls: type) -> Path:
 
 
 def sibling(cls: type, name: str) -> ModuleType:
-    """The module ``name`` of the package that a class belongs to, however it was imported."""
+    """The module ``name`` of the package that a class belongs to, however it was imported. Raises :class:`PackageError`
+    where there is none."""
     package = package_of(cls.__module__)
     if package is not None:
         return package.module(name)
     parent = cls.__module__.rpartition(".")[0]
-    return importlib.import_module(f"{parent}.{name}" if parent else name)
+    try:
+        if parent:
+            return importlib.import_module(f"{parent}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{parent}.{name}":
+            raise
+    raise PackageError(f"{cls.__qualname__}: expected {name}.py beside its module {cls.__module__}")
 
 
 def load_class(path: str, digest: str, module: str, name: str) -> type[Any]:

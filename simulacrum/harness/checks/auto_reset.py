@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ... import bits
 from ..context import Context
-from ..lockstep import Lockstep
-from ..records import Record
+from ..lockstep import FastRows, Lockstep
+from ..records import OUTCOME, Record
 from ..sources import Actions, seeds
 
 ROWS = 33
@@ -25,6 +26,8 @@ def check(context: Context) -> None:
         if cap is not None:
             _at_the_cap(context, lockstep, cap)
         _together(context, resets, fused, setting)
+        _partial_steps(context, resets, setting)
+        _partial_states(context, resets, setting)
         context.progress((number + 1) / len(FORMS))
     for count in ("steps with 0 rows ending", "steps with 1 row ending", "steps with some rows ending"):
         context.met(count, "an end of episodes")
@@ -84,6 +87,47 @@ def _together(context: Context, resets: str, fused: bool, setting: str) -> None:
         alone = {name: value[:1] for name, value in now.items()}
         ended, now = lockstep.step(np.repeat(actions.next(alone), rows, axis=0))
         _tally(context, ended, rows)
+
+
+def _partial_steps(context: Context, resets: str, setting: str) -> None:
+    """TorchRL's ``_step`` mask: rows inside step as if all did, rows outside stay, without reward or flags."""
+    instance_seeds = seeds(context.rng, ROWS)
+    env, whole = (FastRows(context.package, context.env(ROWS, instance_seeds, resets=resets)) for _ in range(2))
+    actions = Actions(context.package, context.rng, ROWS)
+    now = whole.reset()
+    for _ in range(12):
+        mask, chosen, before = context.rng.random(ROWS) < 0.5, actions.next(now), now
+        env.enter(before)
+        shown = env.step_some(chosen, mask)
+        ended, now = whole.step(chosen)
+        stay = {**{name: np.zeros_like(ended[name]) for name in OUTCOME}, **before}
+        _where(context, f"{setting}: after a step of some rows (_step)", mask, ended, stay, shown)
+
+
+def _partial_states(context: Context, resets: str, setting: str) -> None:
+    """``reset(set_state=True)`` with a ``_reset`` mask: rows inside enter the state, rows outside stay as they were."""
+    env, other = (
+        FastRows(context.package, context.env(ROWS, seeds(context.rng, ROWS), resets=resets)) for _ in range(2)
+    )
+    actions = Actions(context.package, context.rng, ROWS)
+    now, then = env.reset(), other.reset()
+    for _ in range(8):
+        _, now = env.step(actions.next(now))
+        _, then = other.step(actions.next(then))
+    mask = context.rng.random(ROWS) < 0.5
+    env.enter(then, mask)
+    kept = {name: now[name] for name in now if name.startswith(("state.", "clock."))}
+    _where(context, f"{setting}: after a state was injected into some rows", mask, then, kept, env.kept())
+    context.count("states injected", int(mask.sum()))
+
+
+def _where(context: Context, when: str, mask: np.ndarray, inside: Record, outside: Record, shown: Record) -> None:
+    """End the check unless ``shown`` is ``inside`` in the rows of the mask and ``outside`` in the others."""
+    for name, value in outside.items():
+        wanted = np.where(mask.reshape(-1, *(1,) * (value.ndim - 1)), inside[name], value)
+        same = bits.same_rows(wanted, shown[name])
+        context.require(bool(same.all()), f"{when}, {name} is wrong in row {int(np.argmin(same))}")
+    context.count("partial calls")
 
 
 def _tally(context: Context, ended: Record, rows: int) -> None:

@@ -17,7 +17,7 @@ from ..context import Context
 from ..finding import Finding
 from ..records import Record, difference, fast_record
 from ..surroundings import quiet, single_threaded
-from ..traces import ClockPolicy, trace
+from ..traces import ClockPolicy, retrace, trace
 from ..vector_steps import compare_vector
 
 ROWS = 4096
@@ -31,7 +31,7 @@ def check(context: Context) -> None:
     steps = min(cap + 20, 160)
     seed = int(context.rng.integers(0, 2**62))
     expected = list(trace(context.package, context.env(rows, seed), steps))
-    forms = _forms(context, rows, seed, steps)
+    forms = {**_forms(context, rows, seed, steps), **_plain_forms(context, rows, seed, expected)}
     names = list(forms)
     modes = ("eager", "compiled") if context.profile.compiled else ("eager",)
     for number, (name, form) in enumerate(forms.items()):
@@ -71,6 +71,26 @@ def _forms(
             if context.profile.compiled:
                 forms[f"{device}, compiled, resets {resets}"] = bare(resets=resets, device=device, compile=True)
     return forms
+
+
+def _plain_forms(
+    context: Context, rows: int, seed: int, expected: Steps
+) -> dict[str, Callable[[], Iterator[tuple[Record, Record]]]]:
+    """As users make it: the state not shown, and batches of any shape. They take the trace's actions."""
+    package, device = context.package, context.profile.devices[0]
+
+    def made(size: list[int], fused: bool = True, **options: Any) -> Callable[[], Iterator[tuple[Record, Record]]]:
+        return lambda: retrace(
+            package, package.fast(batch_size=size, seed=seed, device=device, **options), expected, fused
+        )
+
+    return {
+        "expose_state=False": made([rows]),
+        "expose_state=False, step, then reset": made([rows], fused=False),
+        "expose_state=False, resets masked": made([rows], resets="masked"),
+        "batch_size=[N / 4, 4]": made([rows // 4, 4], expose_state=True),
+        "batch_size=[]": made([], expose_state=True),
+    }
 
 
 def _transformed(env: FastEnv[Any]) -> Any:
@@ -113,7 +133,8 @@ def _collected(context: Context, env: FastEnv[Any], steps: int) -> Iterator[tupl
 def _same(context: Context, form: str, expected: Steps, found: Iterator[tuple[Record, Record]]) -> None:
     for step, (one, other) in enumerate(zip(expected, found, strict=True)):
         for when, left, right in (("step", one[0], other[0]), ("first state", one[1], other[1])):
-            differs = difference({name: left[name] for name in right if name in left}, right) if right else None
+            rows = len(next(iter(right.values()))) if right else 0
+            differs = difference({name: left[name][:rows] for name in right if name in left}, right) if right else None
             if differs is None:
                 continue
             field, row, first, second = differs

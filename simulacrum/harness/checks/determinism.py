@@ -16,7 +16,7 @@ import torch
 from ... import rng
 from ..context import Context
 from ..lockstep import References
-from ..sources import Actions, seeds
+from ..sources import EDGE_SEEDS, Actions, seeds
 from ..surroundings import default_dtype, seeded_generators, threads
 from ..traces import digest
 
@@ -59,24 +59,32 @@ def _settings() -> dict[str, Callable[[], AbstractContextManager[Any]]]:
 def _seeding(context: Context, seed: int) -> None:
     """``set_seed``, the constructor and ``first_instance`` give the instance seeds of the contract, all distinct."""
     rows = 16
-    expected = [rng.instance_seed(seed, instance) for instance in range(rows)]
+    for number in (seed, seed + 1, *EDGE_SEEDS):
+        expected = [rng.instance_seed(number, instance) for instance in range(rows)]
+        made, late = context.env(rows, number), context.env(rows, None)
+        late.set_seed(number)
+        split = [context.env(rows // 2, number, first_instance=first) for first in (0, rows // 2)]
+        for when in ("before a reset", "after it"):
+            found = {
+                "the constructor": _seeds(made),
+                "set_seed": _seeds(late),
+                "first_instance": _seeds(split[0]) + _seeds(split[1]),
+            }
+            for what, values in found.items():
+                message = f"seed {number}, {what}, {when}: expected the instance seeds {expected[:2]} ..."
+                context.require(values == expected, f"{message}, got {values[:2]} ...")
+            for env in (made, late, *split):
+                env.reset()
+        context.require(len(set(expected)) == rows, f"seed {number}: instances share a stream")
     env = context.env(rows, seed)
-    made = _seeds(env)
     env.reset()
     env.set_seed(seed + 1)
-    kept = _seeds(env)
+    before = _seeds(env)
     env.reset()
-    renewed = _seeds(env)
-    split = [_seeds(context.env(rows // 2, seed, first_instance=first)) for first in (0, rows // 2)]
-    context.require(
-        made == expected, f"seed={seed}: expected the instance seeds {expected[:3]} ..., got {made[:3]} ..."
-    )
-    context.require(kept == expected, "set_seed took effect before the next full reset")
-    context.require(
-        renewed == [rng.instance_seed(seed + 1, instance) for instance in range(rows)], "set_seed gave other seeds"
-    )
-    context.require(split[0] + split[1] == expected, "first_instance gave other seeds than one whole environment")
-    context.require(not set(expected) & set(renewed), "neighbouring seeds share a stream")
+    after = _seeds(env)
+    context.require(before == _seeds(context.env(rows, seed)), "set_seed took effect before the next full reset")
+    context.require(after == _seeds(context.env(rows, seed + 1)), "set_seed had no effect at the next full reset")
+    context.require(not set(before) & set(after), "neighbouring seeds share a stream")
 
 
 def _seeds(env: object) -> list[int]:
