@@ -12,7 +12,7 @@ from torchrl.envs import RewardSum, StepCounter, TransformedEnv
 from torchrl.envs.transforms import Compose
 
 from simulacrum.errors import ActionError
-from simulacrum.fast.env import padded
+from simulacrum.fast.compiling import padded
 
 RESETS = ["rows", "masked"]
 built = []  # the inputs' shapes of every graph that was built

@@ -189,7 +189,7 @@ def test_the_examples_environments_can_be_read_whole(package):
         ("fields", "| state field |", "| field |", "spec.md has no table 'state field'; it has 'declares', 'constant'"),
         ("slots", "randint(2 * N)", "uniformly(2)", "slot START: expected a distribution of"),
         ("slots", "randint(2 * N)", "randint", "expected a call such as"),
-        ("slots", "randint(2 * N)", "randint(M)", None),
+        ("slots", "randint(2 * N)", "randint(M)", r"slot START: unknown names \['M'\] in 'randint\(M\)'"),
         ("slots", "| reset | 0..N - 1", "| begin | 0..N - 1", "slot START: expected the phase reset or step"),
         ("action_space", "Discrete(2)", "Discrete(0)", r"cannot make a space of 'Discrete\(0\)'"),
         ("action_space", "Discrete(2)", "Text(2)", r"'Text\(2\)': expected Box\(low, high, shape, dtype\), Discrete"),
@@ -205,7 +205,7 @@ def test_the_examples_environments_can_be_read_whole(package):
         ("examples", "on = true", "on = 2", "expected values of bool, got 2"),
         ("examples", "| 1 | WIND", "| 0.5 | WIND", "'0.5': expected values of int64"),
         ("examples", "WIND = 1", "STORM = 1", r"unknown slots \['STORM'\]"),
-        ("reset_examples", "bits = [1, 0, 1]", "bit = [1, 0, 1]", r"expected the keys \['seen', 'which', 'bits'\]"),
+        ("reset_examples", "bits = [1, 0, 1]", "bit = [1, 0, 1]", r"expected the keys .*got \['seen', 'which', 'bit'\]"),
         ("reset_examples", "bits = [1, 0, 1]", "bits = [1, 0, 0.5]", "expected values of int8"),
         ("reset_examples", "which = [2, 1]; bits", "which [2, 1]; bits", "expected 'name = value; name = value'"),
         ("policies", "| policy | expected return |", "| policy | returns |", "has no column 'expected return'"),
@@ -213,9 +213,6 @@ def test_the_examples_environments_can_be_read_whole(package):
 )
 def test_a_fault_is_an_error_that_names_it(attribute, old, new, message):
     spec = changed(old, new)
-    if message is None:
-        assert getattr(spec, attribute)["START"].arguments == ("M",)
-        return
     with pytest.raises(SpecError, match=message):
         getattr(spec, attribute)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -10,15 +9,16 @@ import torch
 from tensordict import TensorDict, TensorDictBase
 from torch import Tensor
 from torchrl.data import Binary, Composite, Unbounded
-from torchrl.envs import EnvBase
 from torchrl.envs.common import _EnvPostInit
 
-from ..errors import SeedError, SpecError, StateError
-from ..rng.tensor import Draw, check_words, episode_keys, instance_seeds
+from ..errors import SpecError
+from ..rng.tensor import Draw
 from ..spec.environment import Environment, check_environment, has_body
 from ..spec.package import pickle_by_loader
 from ..spec.state import CLOCK, field_names, state_class
+from .access import StateAccess
 from .actions import ActionChecker
+from .compiling import Compiling, padded
 from .core import Carry, Core, Fields, Outcome, select, select_fields
 from .plain import PlainSteps
 from .probe import probe
@@ -26,14 +26,6 @@ from .specs import done_spec, free_spec, leaf_spec, observation_keys, torch_dtyp
 
 StateT = TypeVar("StateT")
 RESETS = ("rows", "masked")
-# On the CPU: no hand-vectorised loops, which for bool tensors are many times slower than the compiler's own. Elsewhere:
-# division and multiply-add rounded as in eager mode, which the bits depend on.
-INDUCTOR_OPTIONS: dict[bool, dict[str, Any]] = {
-    True: {"cpp.simdlen": 1},
-    False: {"eager_numerics.division_rounding": True, "emulate_precision_casts": True},
-}
-COMPILED = ("_advance", "_advance_masked", "_renew_rows", "_renew_masked")
-DROPPED_ON_PICKLING = (*COMPILED, "_collector", "_constants", "_core")
 
 
 class _FastMeta(_EnvPostInit):
@@ -48,7 +40,7 @@ class _FastMeta(_EnvPostInit):
 pickle_by_loader(_FastMeta)
 
 
-class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
+class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_FastMeta):
     """N instances that advance together: a :func:`~simulacrum.tensor_state` ``State`` and three pure functions.
 
     A subclass sets ``environment`` and writes :meth:`initial`, :meth:`transition` and :meth:`observation` over tensors
@@ -170,72 +162,6 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
             if not torch.compiler.is_compiling():
                 self._constants[key] = found
         return found
-
-    # ------------------------------------------------------------------ seeds and state
-
-    @property
-    def instance_seeds(self) -> Tensor:
-        """The seeds of the instances, int64 [N] (the bits of the u64): those in use, or those of the first reset."""
-        seeds = self._next_seeds if self._carry is None else self._carry.seed
-        assert seeds is not None
-        return seeds.clone()
-
-    def _set_seed(self, seed: int | None) -> None:
-        self._next_seeds = self._checked_seeds(seed)
-
-    def _checked_seeds(self, seed: int | Tensor | None) -> Tensor:
-        if isinstance(seed, Tensor):
-            if seed.dtype != torch.int64 or seed.numel() != self._rows:
-                raise SeedError(
-                    f"seed: expected an int, or int64 with {self._rows} elements, got {seed.dtype} {list(seed.shape)}"
-                )
-            return seed.reshape(-1).to(self.device, copy=True)
-        if seed is None:
-            seed = int.from_bytes(os.urandom(8), "little")
-        last = self.first_instance + self._rows
-        if not self.first_instance >= 0 or last > 1 << 32:
-            raise SeedError(f"first_instance: expected instances in 0..2**32-1, got {self.first_instance}..{last - 1}")
-        return instance_seeds(seed, torch.arange(self.first_instance, last, dtype=torch.int64, device=self.device))
-
-    def get_state(self) -> TensorDict:
-        """``("state", field)`` and ``("clock", "seed" | "episode" | "t")`` of every instance: copies, as ``reset(td,
-        set_state=True)`` takes them. ``t`` is in the clock; the seeds are the bits of the u64."""
-        return TensorDict(self._exposed(self._begun()), batch_size=self.batch_size, device=self.device)
-
-    def _begun(self) -> Carry:
-        if self._carry is None:
-            raise StateError("no episode has begun; call reset() first")
-        return self._carry
-
-    def _exposed(self, carry: Carry) -> dict[str, dict[str, Tensor]]:
-        state = {name: self._shaped(value).clone() for name, value in carry.fields.items()}
-        clock = {name: self._shaped(getattr(carry, name)).clone() for name in CLOCK}
-        return {"state": state, "clock": clock}
-
-    def _injected(self, tensordict: TensorDictBase | None) -> Carry:
-        """The carry that a reset's TensorDict holds."""
-        names = [*(("state", name) for name in self._field_names), *(("clock", name) for name in CLOCK)]
-        present = set() if tensordict is None else set(tensordict.keys(True, True))
-        missing = [name for name in names if name not in present]
-        if tensordict is None or missing:
-            raise StateError(
-                f"reset(set_state=True): the TensorDict lacks {missing}; make the environment with expose_state=True "
-                "(a TransformedEnv drops keys that the specs do not show)"
-            )
-        fields = {}
-        for name, (dtype, shape) in self._field_forms.items():
-            value = tensordict.get(("state", name)).to(self.device)
-            _expect_state(f"('state', {name!r})", value, dtype, (*self.batch_size, *shape))
-            fields[name] = value.reshape(self._rows, *shape).clone()
-        clock = {}
-        for name in CLOCK:
-            value = tensordict.get(("clock", name)).to(self.device)
-            _expect_state(f"('clock', {name!r})", value, torch.int64, tuple(self.batch_size))
-            clock[name] = value.reshape(self._rows).clone()
-        check_words(clock["episode"], "episode")
-        check_words(clock["t"], "t")
-        k0, k1 = episode_keys(clock["seed"], clock["episode"])
-        return Carry(fields, clock["seed"], clock["episode"], clock["t"], k0, k1)
 
     # ------------------------------------------------------------------ TorchRL's API
 
@@ -363,9 +289,6 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
         values = {key: value for part in parts for key, value in part.items()}
         return TensorDict(values, batch_size=self.batch_size, device=self.device)
 
-    def _shaped(self, value: Tensor) -> Tensor:
-        return value.reshape((*self.batch_size, *value.shape[1:]))
-
     def forward(self) -> FastEnv[StateT]:
         """Itself, so that ``SerialEnv(2, env)`` and ``ParallelEnv(2, env)`` take an environment for a function.
 
@@ -373,85 +296,7 @@ class FastEnv(PlainSteps, EnvBase, Generic[StateT], metaclass=_FastMeta):
         """
         return self
 
-    # ------------------------------------------------------------------ compiling, moving, pickling
-
-    def compile(self, *, warmup: int | None = None, **options: Any) -> FastEnv[StateT]:
-        """Compile the step and the reset with :func:`torch.compile`; returns itself.
-
-        Masked resets: one graph. Resets by rows: one graph for the step, and one for each padded number of rows (powers
-        of four from 16). ``warmup`` is taken as TorchRL's own signature has it and has no use here: the graphs hold
-        tensors, not TensorDicts, so no layout has to settle first.
-        """
-        self._compile_options = {
-            "fullgraph": True,
-            "dynamic": False,
-            "isolate_recompiles": True,
-            "recompile_limit": 64,
-            **options,
-        }
-        inductor = options.get("backend", "inductor") == "inductor"
-        if inductor and "mode" not in options:  # torch.compile takes a mode or options
-            self._compile_options["options"] = {
-                **INDUCTOR_OPTIONS[self.device.type == "cpu"],
-                **options.get("options", {}),
-            }
-        self._use(self._core)
-        return self
-
-    def eager(self) -> FastEnv[StateT]:
-        """Undo :meth:`compile`; returns itself."""
-        self._compile_options = None
-        self._use(self._core)
-        return self
-
-    def _use(self, core: Core) -> None:
-        """Take the core's functions, compiled or as they are."""
-        options = self._compile_options
-        self._core = core
-        functions = (core.advance, core.advance_masked, core.renew_rows, core.renew_masked)
-        if options is not None:
-            functions = tuple(torch.compile(function, **options) for function in functions)  # type: ignore[assignment]
-        self._advance, self._advance_masked, self._renew_rows, self._renew_masked = functions
-
-    def to(self, device: torch.device | str | int) -> FastEnv[StateT]:
-        """Move to a device, the running episodes included."""
-        super().to(device)
-        self._constants.clear()
-        self._action_checker = ActionChecker(self.environment.action_space, self.device)
-        if self._carry is not None:
-            fields, *clock = self._carry
-            moved = {name: value.to(self.device) for name, value in fields.items()}
-            self._carry = Carry(moved, *(value.to(self.device) for value in clock))
-        if self._next_seeds is not None:
-            self._next_seeds = self._next_seeds.to(self.device)
-        probe(self)  # makes the constants on the new device before a graph asks for them
-        self._use(self._core)
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in DROPPED_ON_PICKLING}
-
-    def __setstate__(self, values: dict[str, Any]) -> None:
-        self.__dict__.update(values)
-        self._constants = {}
-        self._use(Core(self))
-        probe(self)
-
 
 def _cleared(others: TensorDictBase, ended: Tensor) -> TensorDictBase:
     """What no environment gives, with zeros where rows ended: as TorchRL's reset does it, unless all rows ended."""
     return others.where(~ended | ended.all(), others.empty(), pad=0)
-
-
-def padded(rows: Tensor, limit: int) -> Tensor:
-    """Row numbers int64 [K], the first repeated up to the next power of four from 16, at most ``limit``."""
-    size = 16
-    while size < len(rows):
-        size *= 4
-    size = min(size, limit)
-    return torch.cat([rows, rows[:1].expand(size - len(rows))])
-
-
-def _expect_state(what: str, value: Tensor, dtype: torch.dtype, shape: tuple[int, ...]) -> None:
-    if value.dtype != dtype or value.shape != shape:
-        raise StateError(f"{what}: expected {dtype} {list(shape)}, got {value.dtype} {list(value.shape)}")

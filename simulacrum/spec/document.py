@@ -130,6 +130,9 @@ class Spec:
             name, arguments = parse_call(row["distribution"], self.constants)
             if name not in DISTRIBUTIONS:
                 raise SpecError(f"slot {row['name']}: expected a distribution of {DISTRIBUTIONS}, got {name!r}")
+            unknown = [argument for argument in arguments if isinstance(argument, str)]
+            if unknown:
+                raise SpecError(f"slot {row['name']}: unknown names {unknown} in {row['distribution']!r}")
             if row["phase"] not in ("reset", "step"):
                 raise SpecError(f"slot {row['name']}: expected the phase reset or step, got {row['phase']!r}")
             last = evaluate(row["index"].split("..")[-1], self.constants)

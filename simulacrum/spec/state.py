@@ -89,7 +89,7 @@ def _single(value: Any) -> Any:
 def _converter(where: str, hint: Any) -> Callable[[Any], Any]:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint is np.ndarray or origin is np.ndarray:
-        return lambda value: np.array(value)
+        return lambda value: np.asarray(value).copy()
     if hint in _SCALARS or hint in _NUMPY:
         scalar = _SCALARS.get(hint, hint)
         return lambda value: scalar(_single(value))
