@@ -21,6 +21,7 @@ from .trajectories import trajectory
 if TYPE_CHECKING:
     from .context import Context
 
+HELD, HELD_ROWS = 4, 65  # how many records are held against later writes, and in batches of how many rows
 HISTORY = 512  # steps kept for a finding's trajectories, where no step cap says how long an episode may be
 
 
@@ -94,6 +95,7 @@ class FastRows:
     def __init__(self, package: Package, env: FastEnv[Any], fused: bool = True) -> None:
         self.package, self.env, self.fused = package, env, fused
         self.td: TensorDictBase = env.fake_tensordict()
+        self.action: torch.Tensor | None = None  # the last step's, as it was handed over
 
     def reset(self, seeds: np.ndarray | None = None, mask: np.ndarray | None = None) -> Record:
         """Reset the rows of a mask (all without one), with seeds or to the next episode; what all rows show."""
@@ -133,7 +135,8 @@ class FastRows:
 
     def step(self, actions: np.ndarray) -> tuple[Record, Record]:
         """Step every row, and reset those that ended: (what the step showed, what is shown now)."""
-        self.td.set("action", self._tensor(actions).reshape((*self.env.batch_size, *actions.shape[1:])))
+        self.action = self._tensor(actions).reshape((*self.env.batch_size, *actions.shape[1:]))
+        self.td.set("action", self.action)
         if self.fused:
             done, self.td = self.env.step_and_maybe_reset(self.td)
             return self.record(done.get("next")), self.record(self.td)
@@ -172,6 +175,7 @@ class Lockstep:
         self.setting = setting or f"N = {env.numel()}"
         cap = context.package.environment.max_episode_steps
         self.history: deque[tuple[Step, Step]] = deque(maxlen=min(cap or HISTORY, HISTORY) + 2)
+        self.held: deque[tuple[Record, Record]] = deque(maxlen=HELD)  # what was returned, and copies of it
         self.now: Record = {}
         self.now_reference: Record = {}
 
@@ -199,6 +203,7 @@ class Lockstep:
         chosen = actions[self.rows]
         fast_step = Step(take(before, self.rows), chosen, take(ended, self.rows), take(now, self.rows))
         self.history.append((Step(before_reference, chosen, ended_reference, now_reference), fast_step))
+        self._untouched(actions, ended, now)
         self._compare("after a step", ended_reference, ended, chosen, before_reference)
         self._compare("in the first state after an end", now_reference, now, chosen, before_reference)
         self.now = now
@@ -207,6 +212,20 @@ class Lockstep:
         self.context.count("terminations", int(ended_reference["terminated"].sum()))
         self.context.count("truncations", int(ended_reference["truncated"].sum()))
         return ended, now
+
+    def _untouched(self, actions: np.ndarray, *returned: Record) -> None:
+        """The actions were not written, and what earlier calls returned was not written again (in small batches)."""
+        action = self.fast.action
+        if action is not None and not bits.same(action.cpu().numpy().reshape(actions.shape), actions):
+            self.context.fail(Finding(self.context.name, "the step writes into its action", self.setting))
+        if len(actions) > HELD_ROWS:
+            return
+        for record, copies in self.held:
+            for name, value in record.items():
+                if not bits.same(value, copies[name]):
+                    message = f"{name}: a returned tensor was written again by a later step"
+                    self.context.fail(Finding(self.context.name, message, self.setting, field=name))
+        self.held.extend((record, {name: value.copy() for name, value in record.items()}) for record in returned)
 
     def _reference(self, function: Any, *arguments: Any) -> Any:
         try:

@@ -53,6 +53,34 @@ def compare_vector(context: Context, env: FastVectorEnv, expected: Steps) -> Non
             _equal(context, mode, {name: now[name][place, every] for name in names}, seen, now, place)
 
 
+def compare_seeds(context: Context, mode: AutoresetMode) -> None:
+    """Resets of the adapter with an int, a list, None and (where autoresets are off) a mask, against references."""
+    rows, package = 5, context.package
+    env = FastVectorEnv(context.env(rows, 1), autoreset_mode=mode)
+    references = [package.reference() for _ in range(rows)]
+    start = int(context.rng.integers(0, 2**63))
+    listed = [None if number % 2 else start + 7 * number for number in range(rows)]
+    for seed in (start, None, listed, start + 1):
+        own = [seed + row for row in range(rows)] if isinstance(seed, int) else seed or [None] * rows
+        seen = [reference.reset(seed=one)[0] for reference, one in zip(references, own, strict=True)]
+        _same_first(context, mode, f"reset(seed={seed})", seen, env.reset(seed=seed)[0])
+    if mode == AutoresetMode.DISABLED:
+        for mask in (np.arange(rows) == 2, np.arange(rows) % 2 == 0):
+            for row in np.flatnonzero(mask):
+                seen[row] = references[row].reset()[0]
+            _same_first(context, mode, "reset_mask", seen, env.reset(options={"reset_mask": mask})[0])
+
+
+def _same_first(context: Context, mode: AutoresetMode, call: str, seen: list[Any], shown: Any) -> None:
+    record = _record(context.package, shown)
+    for name, value in record.items():
+        key = name.partition(".")[2]
+        wanted = np.stack([one[key] if key else one for one in seen])
+        if not bits.same(wanted, value):
+            context.fail(f"VectorEnv, {mode.value}: {call} begins other episodes than the references: {name}")
+    context.count("vector resets compared", len(seen))
+
+
 def _record(package: Package, seen: Any) -> Record:
     names = list(observation_names(package))
     if names == ["observation"]:

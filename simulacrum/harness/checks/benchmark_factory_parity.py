@@ -18,7 +18,7 @@ from ..finding import Finding
 from ..records import Record, difference, fast_record
 from ..surroundings import quiet, single_threaded
 from ..traces import ClockPolicy, retrace, trace
-from ..vector_steps import compare_vector
+from ..vector_steps import compare_seeds, compare_vector
 
 ROWS = 4096
 Steps = list[tuple[Record, Record]]
@@ -41,6 +41,7 @@ def check(context: Context) -> None:
     for mode in AutoresetMode:
         adapter = FastVectorEnv(context.env(rows, seed), autoreset_mode=mode)
         compare_vector(context, adapter, expected)
+        compare_seeds(context, mode)
         context.count("steps of rows compared", rows * steps)
         names.append(f"VectorEnv, {mode.value}")
     context.facts["covers"] = [["tensor", mode, device] for device in context.profile.devices for mode in modes]
