@@ -32,7 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("simulacrum", "simulacrum: validation of environment packages")
     group.addoption("--simulacrum", action="store_true", help="run the battery on every folder that has a spec.md")
     group.addoption(
-        "--simulacrum-seed", type=battery_seed, metavar="S",
+        "--simulacrum-seed",
+        type=battery_seed,
+        metavar="S",
         help="the battery's seed, 0..2**32-1; by default drawn anew, and shown in the header",
     )
     group.addoption("--simulacrum-quick", action="store_true", help="the quick profile of the battery")

@@ -160,7 +160,8 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         Returns (observation, info) as :meth:`reset` does. Raises :class:`~simulacrum.errors.StateError` for a missing
         or unknown field, :class:`~simulacrum.errors.SeedError` for a clock out of range.
         """
-        missing = [name for name in ("state", "clock") if name not in snapshot]
+        parts = snapshot if isinstance(snapshot, dict) else {}
+        missing = [name for name in ("state", "clock") if name not in parts]
         if missing:
             raise StateError(f"set_state: expected a snapshot with state and clock, missing {missing}")
         seed, episode, t = clock_values(snapshot["clock"])

@@ -128,8 +128,8 @@ TABLE = torch.arange(3, dtype=torch.float32)
 class MirrorState:
     at: Tensor  # [N, 2] float32
     last: Tensor  # [N, 2] float32: the action itself
-    pay: Tensor  # [N] float32: what the next step pays
-    over: Tensor  # [N] bool
+    pay: Tensor  # [N] float32: the reward itself
+    over: Tensor  # [N] bool: the flag itself
     t: Tensor
 
 
@@ -144,8 +144,9 @@ class MirrorFast(FastEnv[MirrorState]):
         return MirrorState(at=at, last=at, pay=at[:, 0], over=at[:, 0] > 2)
 
     def transition(self, state, action, draw):
-        at = state.at + action
-        return MirrorState(at=at, last=action, pay=at[:, 1], over=at[:, 0] > 1), state.pay, state.over
+        at, pay = state.at + action, state.pay + action[:, 1]
+        over = at[:, 0] > 1
+        return MirrorState(at=at, last=action, pay=pay, over=over), pay, over
 
     def observation(self, state):
         return {"at": state.at, "first": state.at[:, 0], "table": TABLE.expand(len(state.at), 3)}

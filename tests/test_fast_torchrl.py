@@ -94,12 +94,13 @@ def test_transforms_see_the_rows_of_the_bare_environment(fast, resets, no_warnin
 
 @pytest.mark.parametrize("resets", RESETS)
 @pytest.mark.parametrize("expose_state", [False, True])
-def test_a_fused_step_is_a_step_and_a_reset(expose_state, resets, no_warnings):
-    options = {"batch_size": [20], "seed": 1, "resets": resets, "expose_state": expose_state}
+@pytest.mark.parametrize("rows", [1, 20])
+def test_a_fused_step_is_a_step_and_a_reset(rows, expose_state, resets, no_warnings):
+    options = {"batch_size": [rows], "seed": 1, "resets": resets, "expose_state": expose_state}
     env, other = CountdownFast(**options), CountdownFast(**options)
     td, expected = env.reset(), other.reset()
     for action in actions(env, 12):
-        given = {"action": action, "hidden": torch.rand(20, 4), ("deep", "hidden"): torch.rand(20)}
+        given = {"action": action, "hidden": torch.rand(rows, 4), ("deep", "hidden"): torch.rand(rows)}
         for name, value in given.items():
             td.set(name, value)
             expected.set(name, value)

@@ -54,22 +54,30 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     command = commands.add_parser(
-        "validate", help="run the validation battery on a package",
+        "validate",
+        help="run the validation battery on a package",
         description="Run the validation battery on a package and write its report. Exit code: 0 passed, 1 findings, "
         "2 it could not run, 130 interrupted.",
     )
     command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
     command.add_argument(
-        "-k", dest="expression", metavar="EXPR",
+        "-k",
+        dest="expression",
+        metavar="EXPR",
         help="only the checks that match: parts of names with and, or, not (no report is written)",
     )
     command.add_argument(
-        "--seed", type=battery_seed, metavar="S",
+        "--seed",
+        type=battery_seed,
+        metavar="S",
         help="0..2**32-1: all that the battery draws at random follows from it; by default drawn anew, and printed",
     )
     command.add_argument("--quick", action="store_true", help="a shorter battery (no report is written)")
     command.add_argument(
-        "--device", action="append", metavar="DEVICE", dest="devices",
+        "--device",
+        action="append",
+        metavar="DEVICE",
+        dest="devices",
         help="where the fast side runs, the CPU by default; may be given again: the first is that of most checks",
     )
     command.set_defaults(command=_validate)
@@ -83,7 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(command=_new)
 
     command = commands.add_parser(
-        "freeze", help="commit a package's behaviour: write the digest of its fixed trace to trace.json",
+        "freeze",
+        help="commit a package's behaviour: write the digest of its fixed trace to trace.json",
         description="Write the digest of a package's fixed trace to its trace.json, so that the battery finds a change "
         "of behaviour that the ID's version does not tell.",
     )

@@ -60,8 +60,13 @@ class Bar(Display):
     def __init__(self, console: Console, names: Sequence[str]) -> None:
         super().__init__(console, names)
         self._bar = Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(),
-            console=console, transient=True,
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
         )
         self._task = self._bar.add_task(self.running, total=1.0)
 

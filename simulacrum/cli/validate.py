@@ -20,7 +20,11 @@ from .progress import display
 
 
 def validate(
-    target: str, expression: str | None = None, *, seed: int | None = None, quick: bool = False,
+    target: str,
+    expression: str | None = None,
+    *,
+    seed: int | None = None,
+    quick: bool = False,
     devices: Sequence[str] | None = None,
 ) -> int:
     """Run the battery and print what came of it; the exit code.
@@ -50,7 +54,7 @@ def validate(
         problem = next(filter(None, map(_unusable, devices)), None)
         if problem is not None:
             return complain(problem)
-        profile = replace(profile, devices=tuple(dict.fromkeys(devices)))
+        profile = replace(profile, devices=tuple(dict.fromkeys(device.split(":")[0] for device in devices)))
     done: list[CheckResult] = []
     try:
         with display(console, names) as shown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -11,7 +12,7 @@ from torch import Tensor
 from torchrl.data import Binary, Composite, Unbounded
 from torchrl.envs.common import _EnvPostInit
 
-from ..errors import SpecError
+from ..errors import SeedError, SpecError
 from ..rng.tensor import Draw
 from ..spec.environment import Environment, check_environment, has_body
 from ..spec.package import pickle_by_loader
@@ -93,9 +94,11 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
         validate_actions: bool | None = None,
         expose_state: bool = False,
     ) -> None:
-        size = torch.Size((batch_size,) if isinstance(batch_size, int) else batch_size)
-        if size.numel() < 1:
-            raise ValueError(f"batch_size: expected positive sizes, got {tuple(size)}")
+        size = checked_size(batch_size)
+        if isinstance(first_instance, bool) or not isinstance(first_instance, int):
+            raise SeedError(f"first_instance: expected an int, got {first_instance!r}")
+        if validate_actions not in (None, True, False):
+            raise ValueError(f"validate_actions: expected None, True or False, got {validate_actions!r}")
         if resets not in RESETS:
             raise ValueError(f"resets: expected one of {RESETS}, got {resets!r}")
         super().__init__(device=torch.device(device or "cpu"), batch_size=size)
@@ -214,7 +217,10 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
 
     def _reset(self, tensordict: TensorDictBase | None = None, set_state: bool = False) -> TensorDictBase:
         mask = None if tensordict is None else tensordict.get("_reset", None)
-        mask = None if mask is None else mask.reshape(self._rows)
+        if mask is not None:
+            if mask.dtype != torch.bool or mask.numel() != self._rows:
+                raise ValueError(f"_reset: expected bool {[*self.batch_size, 1]}, got {mask.dtype} {list(mask.shape)}")
+            mask = mask.reshape(self._rows)
         if set_state:
             injected = self._injected(tensordict)
             self._carry = injected if mask is None or self._carry is None else select(mask, injected, self._carry)
@@ -300,3 +306,15 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
 def _cleared(others: TensorDictBase, ended: Tensor) -> TensorDictBase:
     """What no environment gives, with zeros where rows ended: as TorchRL's reset does it, unless all rows ended."""
     return others.where(~ended | ended.all(), others.empty(), pad=0)
+
+
+def checked_size(batch_size: Any) -> torch.Size:
+    """A batch size from an int or a sequence of positive ints; raises ValueError for anything else."""
+    sizes = batch_size if isinstance(batch_size, (tuple, list, torch.Size)) else (batch_size,)
+    try:
+        size = torch.Size([operator.index(one) for one in sizes])
+    except TypeError:
+        raise ValueError(f"batch_size: expected an int or a sequence of ints, got {batch_size!r}") from None
+    if any(isinstance(one, bool) or one < 1 for one in sizes):
+        raise ValueError(f"batch_size: expected positive sizes, got {batch_size!r}")
+    return size

@@ -70,7 +70,7 @@ def resolve(target: str | os.PathLike[str]) -> Path:
     Raises :class:`PackageError`: nothing is found (what was looked for, what is known), or two folders answer.
     """
     text = os.fspath(target)
-    folder = Path(text).expanduser()
+    folder = Path(os.path.expanduser(text))
     is_path = not isinstance(target, str) or os.sep in text or text in (".", "..")
     if (folder / "spec.md").is_file() or (is_path and folder.is_dir()):
         return folder.resolve()

@@ -11,7 +11,7 @@ import torch
 from .. import bits
 from ..reference import state_of
 from ..rng.fixed import FixedDraw
-from ..spec import Package
+from ..spec import Example, Package
 from .context import Context
 
 Values = dict[str, Any]
@@ -26,6 +26,8 @@ def run_examples(context: Context) -> None:
         for example in spec.examples:
             draws = _numbered(package, example.draws)
             where = f"example {example.name}, {side.name}"
+            if not _legal(context, where, example):
+                continue
             got, asked = side.transition(example.state, example.action, draws)
             _draws(context, where, package, asked, draws)
             expected = {
@@ -48,6 +50,20 @@ def run_examples(context: Context) -> None:
                 **_seen(first.observation),
             }
             _compare(context, where, expected, got)
+
+
+def _legal(context: Context, where: str, example: Example) -> bool:
+    """Whether an example begins inside the bounds of the spec's fields, with an element of the action space."""
+    before = len(context.findings)
+    space = context.package.environment.action_space
+    action = example.action.item() if not space.shape and example.action.dtype.kind in "iu" else example.action
+    if not space.contains(action):
+        context.problem(f"{where}: the action {action} is no element of {space}")
+    for name, field in context.package.spec.fields.items():
+        value = example.state[name]
+        if not ((value >= field.low) & (value <= field.high)).all():
+            context.problem(f"{where}: {name} = {value.tolist()} is outside [{field.low}, {field.high}]")
+    return len(context.findings) == before
 
 
 def _numbered(package: Package, draws: Mapping[str, Any]) -> dict[int, Any]:

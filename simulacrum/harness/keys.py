@@ -45,7 +45,7 @@ class Signature:
 def key_file() -> Path:
     """Where the key lies: ``$SIMULACRUM_KEY_FILE`` (one key for a cluster, say), or ``key`` in the state folder."""
     path = os.environ.get("SIMULACRUM_KEY_FILE")
-    return Path(path).expanduser() if path else state_folder() / "key"
+    return Path(os.path.expanduser(path)) if path else state_folder() / "key"
 
 
 def existing_key() -> bytes | None:
@@ -86,7 +86,7 @@ def sign(data: bytes, key: bytes) -> Signature:
 
 def genuine(data: bytes, signature: Signature, key: bytes) -> bool:
     """Whether a signature is that of these bytes with this key."""
-    return hmac.compare_digest(sign(data, key).hmac.encode(), signature.hmac.encode())
+    return hmac.compare_digest(sign(data, key).hmac.encode(), signature.hmac.encode(errors="replace"))
 
 
 def _make_key(path: Path) -> None:

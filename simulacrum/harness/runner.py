@@ -7,15 +7,15 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..errors import SimulacrumError
 from ..spec import Package
 from . import checks
 from .context import CheckFailed, Context, NotApplicable, Progress
 from .finding import Finding
 from .profile import DEFAULT, Profile
-from .records import FormError
 from .report import CheckResult, Report, new_report
-from .surroundings import single_threaded
+from .surroundings import generator_states, single_threaded
+
+SAMPLES = ("standard_api", "benchmark_factory_parity", "determinism")  # run checkers that sample actions globally
 
 
 def run_check(name: str, package: Package, profile: Profile = DEFAULT, progress: Progress | None = None) -> CheckResult:
@@ -24,13 +24,17 @@ def run_check(name: str, package: Package, profile: Profile = DEFAULT, progress:
     start = time.perf_counter()
     try:
         with single_threaded():  # the batches are small; other thread counts are the determinism check's
+            before = generator_states()
             checks.load(name)(context)
+            touched = [side for side, state in generator_states().items() if state != before[side]]
+            if touched and name not in SAMPLES:
+                context.problem(f"the global generator of {', '.join(touched)} was used while the environment ran")
         outcome = "failed" if context.findings else "passed"
     except CheckFailed:
         outcome = "failed"
     except NotApplicable:
         outcome = "not_applicable"
-    except (Exception, SimulacrumError, FormError) as error:
+    except (Exception, SystemExit) as error:
         outcome = "failed"
         place = _place(error, package)
         context.problem(f"{type(error).__name__}: {error}{place}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,6 +37,16 @@ def default_dtype(dtype: torch.dtype) -> Iterator[None]:
         yield
     finally:
         torch.set_default_dtype(before)
+
+
+def generator_states() -> dict[str, Any]:
+    """The states of the global generators, by library, comparable with ``==``."""
+    kind, keys, *rest = np.random.get_state()  # noqa: NPY002
+    return {
+        "Python": random.getstate(),
+        "NumPy": (kind, np.asarray(keys).tobytes(), rest),
+        "torch": torch.get_rng_state().numpy().tobytes(),
+    }
 
 
 @contextmanager

@@ -65,10 +65,15 @@ def compare_seeds(context: Context, mode: AutoresetMode) -> None:
         seen = [reference.reset(seed=one)[0] for reference, one in zip(references, own, strict=True)]
         _same_first(context, mode, f"reset(seed={seed})", seen, env.reset(seed=seed)[0])
     if mode == AutoresetMode.DISABLED:
-        for mask in (np.arange(rows) == 2, np.arange(rows) % 2 == 0):
+        for mask, seed in (
+            (np.arange(rows) == 2, None),
+            (np.arange(rows) % 2 == 0, None),
+            (np.arange(rows) < 3, start),
+        ):
             for row in np.flatnonzero(mask):
-                seen[row] = references[row].reset()[0]
-            _same_first(context, mode, "reset_mask", seen, env.reset(options={"reset_mask": mask})[0])
+                seen[row] = references[row].reset(seed=None if seed is None else seed + int(row))[0]
+            shown = env.reset(seed=seed, options={"reset_mask": mask})[0]
+            _same_first(context, mode, f"reset(seed={seed}) with a reset_mask", seen, shown)
 
 
 def _same_first(context: Context, mode: AutoresetMode, call: str, seen: list[Any], shown: Any) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from gymnasium import spaces
@@ -15,6 +15,7 @@ from .expressions import assignments, evaluate, parse_call
 from .spaces import Space
 from .tables import Table, read_tables
 
+T = TypeVar("T")
 FIELD_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float32", "float64")
 DISTRIBUTIONS = ("bits", "uniform", "randint", "bernoulli", "categorical", "permutation")
 DECLARATIONS = ("id", "max_episode_steps", "terminates", "truncates", "draws", "forms")
@@ -90,55 +91,79 @@ class Spec:
             raise SpecError(f"spec.md has no table {name!r}; it has {', '.join(map(repr, self.tables))}")
         return self.tables[name]
 
-    def _rows(self, name: str) -> list[dict[str, str]]:
-        return self.table(name).records() if name in self.tables else []
+    def _rows(self, name: str, function: Callable[[dict[str, str]], T]) -> list[T]:
+        """What a function makes of each row of a table (none where there is no such table), its errors located."""
+        found: dict[str, T] = {}
+        for row in self.tables[name].records() if name in self.tables else []:
+            try:
+                if row[name] in found:
+                    raise SpecError("a second row of that name")
+                found[row[name]] = function(row)
+            except SpecError as error:
+                line, label = self.tables[name].line, row.get("name", row[name])
+                raise SpecError(f"spec.md, table {name!r} (line {line}), row {label!r}: {error}") from None
+        return list(found.values())
 
     @cached_property
     def constants(self) -> dict[str, Any]:
         """The constants by name, in order; each may use those above it."""
         values: dict[str, Any] = {}
-        for row in self._rows("constant"):
+
+        def read(row: dict[str, str]) -> None:
             values[row["constant"]] = evaluate(row["value"], values)
+
+        self._rows("constant", read)
         return values
 
     @cached_property
     def scalable(self) -> list[str]:
         """The constants that a small world may shrink."""
-        return [row["constant"] for row in self._rows("constant") if row.get("scalable", "") == "yes"]
+        marks = self._rows("constant", lambda row: (row["constant"], row.get("scalable", "")))
+        return [name for name, mark in marks if mark == "yes"]
 
     @cached_property
     def fields(self) -> dict[str, Field]:
         """The state fields by name, in order; the last is ``t``."""
-        fields = {}
-        for row in self.table("state field").records():
-            dtype, shape = row["dtype"], evaluate(row["shape"], self.constants)
-            if dtype not in FIELD_DTYPES:
-                raise SpecError(f"state field {row['state field']}: expected a dtype of {FIELD_DTYPES}, got {dtype!r}")
-            bounds = evaluate(row["bounds"], self.constants, np.dtype(dtype))
-            if not isinstance(shape, list) or not isinstance(bounds, list) or len(bounds) != 2:
-                raise SpecError(f"state field {row['state field']}: expected shape [..] and bounds [low, high]")
-            fields[row["state field"]] = Field(row["state field"], np.dtype(dtype), tuple(shape), *bounds)
+        self.table("state field")
+        fields = {field.name: field for field in self._rows("state field", self._field)}
         if not fields or list(fields)[-1] != "t":
-            raise SpecError("state field: the last field must be t, the step counter that the base class keeps")
+            raise SpecError(
+                "spec.md, table 'state field': the last field must be t, the step counter of the base class"
+            )
         return fields
+
+    def _field(self, row: dict[str, str]) -> Field:
+        dtype, shape = row["dtype"], evaluate(row["shape"], self.constants)
+        if dtype not in FIELD_DTYPES:
+            raise SpecError(f"expected a dtype of {FIELD_DTYPES}, got {dtype!r}")
+        bounds = evaluate(row["bounds"], self.constants, np.dtype(dtype))
+        if not isinstance(shape, list) or not isinstance(bounds, list) or len(bounds) != 2:
+            raise SpecError(f"expected a shape [..] and bounds [low, high], got {row['shape']} and {row['bounds']}")
+        if any(isinstance(bound, list) for bound in bounds):
+            raise SpecError(f"expected numbers as bounds, got {row['bounds']}")
+        return Field(row["state field"], np.dtype(dtype), tuple(shape), *bounds)
 
     @cached_property
     def slots(self) -> dict[str, Slot]:
         """The slots by name, in order."""
-        slots = {}
-        for row in self._rows("slot"):
-            name, arguments = parse_call(row["distribution"], self.constants)
-            if name not in DISTRIBUTIONS:
-                raise SpecError(f"slot {row['name']}: expected a distribution of {DISTRIBUTIONS}, got {name!r}")
-            unknown = [argument for argument in arguments if isinstance(argument, str)]
-            if unknown:
-                raise SpecError(f"slot {row['name']}: unknown names {unknown} in {row['distribution']!r}")
-            if row["phase"] not in ("reset", "step"):
-                raise SpecError(f"slot {row['name']}: expected the phase reset or step, got {row['phase']!r}")
-            last = evaluate(row["index"].split("..")[-1], self.constants)
-            number = evaluate(row["slot"], self.constants)
-            slots[row["name"]] = Slot(row["name"], number, row["phase"], last + 1, name, tuple(arguments))
+        listed = self._rows("slot", self._slot)
+        slots = {slot.name: slot for slot in listed}
+        if len(slots) < len(listed):
+            raise SpecError(f"spec.md, table 'slot': two slots have one name: {[slot.name for slot in listed]}")
         return slots
+
+    def _slot(self, row: dict[str, str]) -> Slot:
+        name, arguments = parse_call(row["distribution"], self.constants)
+        if name not in DISTRIBUTIONS:
+            raise SpecError(f"expected a distribution of {DISTRIBUTIONS}, got {name!r}")
+        unknown = [argument for argument in arguments if isinstance(argument, str)]
+        if unknown:
+            raise SpecError(f"unknown names {unknown} in {row['distribution']!r}")
+        if row["phase"] not in ("reset", "step"):
+            raise SpecError(f"expected the phase reset or step, got {row['phase']!r}")
+        last = evaluate(row["index"].split("..")[-1], self.constants)
+        number = evaluate(row["slot"], self.constants)
+        return Slot(row["name"], number, row["phase"], last + 1, name, tuple(arguments))
 
     @cached_property
     def action_space(self) -> Space:
@@ -209,44 +234,48 @@ class Spec:
     @cached_property
     def terminations(self) -> list[str]:
         """The names of the termination causes."""
-        return [row["termination"] for row in self._rows("termination")]
+        return self._rows("termination", lambda row: row["termination"])
 
     @cached_property
     def invariants(self) -> list[str]:
         """The names of the invariants."""
-        return [row["invariant"] for row in self._rows("invariant")]
+        return self._rows("invariant", lambda row: row["invariant"])
 
     @cached_property
     def policies(self) -> dict[str, Policy]:
         """The scripted policies with their expected returns."""
-        policies = {}
-        for row in self._rows("policy"):
+
+        def read(row: dict[str, str]) -> Policy:
             mean, deviation = (
                 evaluate(row[name], self.constants) for name in ("expected return", "standard deviation")
             )
-            policies[row["policy"]] = Policy(row["policy"], float(mean), float(deviation))
-        return policies
+            return Policy(row["policy"], float(mean), float(deviation))
+
+        return {policy.name: policy for policy in self._rows("policy", read)}
 
     @cached_property
     def examples(self) -> list[Example]:
         """The worked transitions."""
-        return [self._example(row) for row in self._rows("example")]
+        return self._rows("example", self._example)
 
     @cached_property
     def reset_examples(self) -> list[ResetExample]:
         """The worked first states."""
-        return [
-            ResetExample(row["reset example"], self._draws(row["draws"]), self._state(row["state"]), self._seen(row))
-            for row in self._rows("reset example")
-        ]
+        return self._rows("reset example", self._reset_example)
+
+    def _reset_example(self, row: dict[str, str]) -> ResetExample:
+        draws, state = self._draws(row["draws"]), self._state(row["state"])
+        return ResetExample(row["reset example"], draws, state, self._seen(row))
 
     def _example(self, row: dict[str, str]) -> Example:
         state = self._state(row["state"])
         missing = [name for name in self.fields if name not in state]
         if missing:
-            raise SpecError(f"example {row['example']}: state lacks {', '.join(missing)}")
-        after = {**state, "t": state["t"] + np.int64(1), **self._state(row["next state"])}
-        after["t"] = np.asarray(after["t"], self.fields["t"].dtype)
+            raise SpecError(f"state lacks {', '.join(missing)}")
+        t = np.asarray(state["t"] + 1, self.fields["t"].dtype)
+        after = {**state, "t": t, **self._state(row["next state"])}
+        if after["t"] != t:
+            raise SpecError(f"next state: t is {t}, one more than before, not {after['t']}")
         reward = self.reward_dtype.type(evaluate(row["reward"], self.constants, self.reward_dtype))
         terminated, truncated = (bool(evaluate(row[name], self.constants)) for name in ("terminated", "truncated"))
         action = _exactly(row["action"], evaluate(row["action"], self.constants), self.action_space.dtype)

@@ -19,7 +19,8 @@ BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Pow: operator.pow,
 }
-UNREADABLE = (SyntaxError, ArithmeticError, LookupError, TypeError, ValueError)
+LIMIT = 2**64  # of integers: a spec has no use for greater ones
+UNREADABLE = (SyntaxError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError, MemoryError)
 WORDS = {"true": True, "false": False, "inf": float("inf"), "none": None}
 
 
@@ -56,7 +57,10 @@ def assignments(text: str) -> dict[str, str]:
     parts = [part.split("=", 1) for part in text.split(";") if part.strip()]
     if any(len(part) != 2 for part in parts):
         raise SpecError(f"cannot read {text!r}: expected 'name = value; name = value'")
-    return {name.strip(): value.strip() for name, value in parts}
+    values = {name.strip(): value.strip() for name, value in parts}
+    if len(values) < len(parts):
+        raise SpecError(f"{text!r} gives one name twice")
+    return values
 
 
 def _value(node: ast.expr, constants: Mapping[str, Any], dtype: np.dtype[Any] | None) -> Any:
@@ -74,10 +78,21 @@ def _value(node: ast.expr, constants: Mapping[str, Any], dtype: np.dtype[Any] | 
         operand = _value(node.operand, constants, dtype)
         return -operand if isinstance(node.op, ast.USub) else operand
     if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
-        return BINARY[type(node.op)](_value(node.left, constants, dtype), _value(node.right, constants, dtype))
+        return _operation(node.op, _value(node.left, constants, dtype), _value(node.right, constants, dtype))
     if isinstance(node, ast.Subscript):
         return _value(node.value, constants, dtype)[_value(node.slice, constants, None)]
     raise ValueError(f"unexpected {ast.unparse(node)!r}")
+
+
+def _operation(kind: ast.operator, left: Any, right: Any) -> Any:
+    if isinstance(left, list) or isinstance(right, list):
+        raise TypeError("a list in arithmetic")
+    if isinstance(kind, ast.Pow) and abs(right) > 64:
+        raise ValueError(f"expected an exponent of at most 64, got {right}")
+    value = BINARY[type(kind)](left, right)
+    if isinstance(value, int) and abs(value) > LIMIT:
+        raise ValueError("an integer beyond 2**64")
+    return value
 
 
 def _cast(value: Any, dtype: np.dtype[Any] | None) -> Any:

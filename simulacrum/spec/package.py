@@ -13,8 +13,9 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -52,18 +53,13 @@ class Package:
         folder = Path(path).resolve()
         if not folder.is_dir():
             raise PackageError(f"no environment package at {folder}: it is no folder")
-        files = {
-            file.relative_to(folder).as_posix(): file.read_bytes()
-            for file in sorted(folder.rglob("*"))
-            if file.is_file() and not _ignored(file.relative_to(folder))
-        }
-        missing = [name for name in REQUIRED if name not in files]
+        missing = [name for name in REQUIRED if not (folder / name).is_file()]
         if missing:
             raise PackageError(
                 f"{folder} is no environment package: it lacks {', '.join(missing)} "
                 "(begin one with: simulacrum new NAME)"
             )
-        package = cls(folder, files)
+        package = cls(folder, {file.relative_to(folder).as_posix(): file.read_bytes() for file in _files(folder)})
         return _loaded.setdefault(package.module_name, package)
 
     @property
@@ -81,14 +77,17 @@ class Package:
             return importlib.import_module(full)
         except SimulacrumError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             file = self.path / f"{name or '__init__'}.py"
             raise PackageError(f"importing {file} raised {type(error).__name__}: {error}") from error
 
     @cached_property
     def spec(self) -> Spec:
         """The tables of ``spec.md``."""
-        return Spec(self.files["spec.md"].decode())
+        try:
+            return Spec(self.files["spec.md"].decode())
+        except UnicodeDecodeError as error:
+            raise PackageError(f"{self.path / 'spec.md'}: expected UTF-8: {error}") from None
 
     @cached_property
     def environment(self) -> Environment:
@@ -183,10 +182,19 @@ def _reduce_class(cls: type) -> Any:
     return load_class, (str(package.path), package.digest, cls.__module__.partition(".")[2], cls.__qualname__)
 
 
-def _ignored(relative: Path) -> bool:
-    folders = relative.parts[:-1]
-    hidden = any(part in IGNORED_FOLDERS or part.startswith(".") for part in folders)
-    return hidden or relative.name.startswith(IGNORED_PREFIXES)
+def _files(folder: Path) -> Iterator[Path]:
+    """The files that make a package: all below the folder but caches, corpora, failures, trajectories and reports."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in IGNORED_FOLDERS and not name.startswith("."))
+        for name in folders:
+            if Path(place, name).is_symlink():
+                raise PackageError(
+                    f"{Path(place, name)} is a link to a folder: put the files themselves into the package"
+                )
+        for name in sorted(names):
+            file = Path(place, name)
+            if not name.startswith(IGNORED_PREFIXES) and file.is_file():
+                yield file
 
 
 def _digest(files: Mapping[str, bytes]) -> str:
@@ -207,6 +215,13 @@ class _Loader(importlib.abc.InspectLoader):
     def get_source(self, fullname: str) -> str:
         return importlib.util.decode_source(self.package.files[self.file])
 
+    def get_data(self, path: str) -> bytes:
+        """What ``pkgutil.get_data`` reads: a file of the package, from the bytes that were hashed."""
+        try:
+            return self.package.files[Path(path).relative_to(self.package.path).as_posix()]
+        except (KeyError, ValueError):
+            raise FileNotFoundError(f"{path} is not among the files of the package {self.package.path}") from None
+
     def is_package(self, fullname: str) -> bool:
         return self.file.endswith("__init__.py")
 
@@ -225,14 +240,15 @@ class _Finder(importlib.abc.MetaPathFinder):
         stem = rest.replace(".", "/")
         candidates = [f"{stem}/__init__.py", f"{stem}.py"] if stem else ["__init__.py"]
         file = next((name for name in candidates if name in package.files), None)
-        if file is None:
-            return None
+        if file is None:  # never from the disk: only what was hashed is imported
+            message = f"{rest} is not among the files of the package {package.path} that were read and hashed"
+            raise ModuleNotFoundError(message, name=fullname)
         is_package = file.endswith("__init__.py")
         spec = importlib.machinery.ModuleSpec(fullname, _Loader(package, file), is_package=is_package)
         spec.origin = str(package.path / file)
         spec.has_location = True
         if is_package:
-            spec.submodule_search_locations = [str((package.path / file).parent)]
+            spec.submodule_search_locations = []
         return spec
 
 

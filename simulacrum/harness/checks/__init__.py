@@ -39,7 +39,7 @@ def selected(expression: str | None) -> tuple[str, ...]:
     try:
         tree = ast.parse(expression.strip(), mode="eval").body
         names = tuple(name for name in NAMES if _matches(tree, name))
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         names = ()
     if not names:
         raise ValueError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from ... import rng
 from ..context import Context
 from ..lockstep import References
 from ..sources import EDGE_SEEDS, Actions, seeds
-from ..surroundings import default_dtype, seeded_generators, threads
+from ..surroundings import default_dtype, generator_states, seeded_generators, threads
 from ..traces import digest
 
 STEPS = 100
@@ -119,22 +118,20 @@ def _references(context: Context) -> None:
 
 def _generators_untouched(context: Context, seed: int) -> None:
     """Neither side draws from a global generator."""
+    action = context.package.environment.action_space.sample()
     for side in ("fast.py", "reference.py"):
-        before = random.getstate(), np.random.get_state()[1].tobytes(), torch.get_rng_state()  # type: ignore[index,union-attr] # noqa: NPY002
+        before = generator_states()
         if side == "fast.py":
             _digest(context, 7, seed)
         else:
             env = context.package.reference()
             env.reset(seed=seed)
-            action = context.package.environment.action_space.sample()
             for _ in range(STEPS):
                 _, _, terminated, truncated, _ = env.step(action)
                 if terminated or truncated:
                     env.reset()
-        context.require(random.getstate() == before[0], f"{side} draws from Python's global generator")
-        after = np.random.get_state()[1].tobytes()  # type: ignore[index,union-attr] # noqa: NPY002
-        context.require(after == before[1], f"{side} draws from NumPy's global generator")
-        context.require(torch.equal(torch.get_rng_state(), before[2]), f"{side} draws from torch's global generator")
+        for library, state in generator_states().items():
+            context.require(state == before[library], f"{side} draws from the global generator of {library}")
 
 
 def _other_process(context: Context, seed: int, first: dict[int, str]) -> None:

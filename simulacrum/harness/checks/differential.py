@@ -18,19 +18,21 @@ def sampled_rows(rng: np.random.Generator, rows: int, count: int) -> np.ndarray:
     return np.sort(np.concatenate([[0, rows - 1], middle]))
 
 
-def _sizes_of_shapes(context: Context) -> dict[int, tuple[int, int]]:
-    """The sizes of inner dimensions as batch sizes: at N = K a [N] beside a [N, K] broadcasts without an error."""
+def _further_sizes(context: Context) -> dict[int, tuple[int, int]]:
+    """Further batch sizes: those of inner dimensions, for at N = K a [N] beside a [N, K] broadcasts without an error;
+    32, and one at random."""
     spec, environment = context.package.spec, context.package.environment
     shapes = [field.shape for field in spec.fields.values()]
     shapes += [space.shape or () for space in observation_names(context.package).values()]
     shapes.append(environment.action_space.shape or ())
     inner = {size for shape in shapes for size in shape if size <= 256} - set(context.profile.sizes)
-    return {size: (size, 100) for size in sorted(inner)}
+    inner |= {32, int(context.rng.integers(8, 300))}
+    return {size: (min(size, 65), 100) for size in sorted(inner)}
 
 
 def check(context: Context) -> None:
     """From the reset observation on: observations (terminal and first ones too), reward, flags, state and clock."""
-    sizes = {**context.profile.sizes, **_sizes_of_shapes(context)}
+    sizes = {**context.profile.sizes, **_further_sizes(context)}
     total = sum(steps * count for count, steps in sizes.values())
     for device in context.profile.devices:
         done = 0

@@ -109,17 +109,22 @@ def _states(context: Context) -> None:
 
 def _schema(context: Context) -> None:
     """``schema.json`` is a JSON Schema whose state has the spec's fields, shapes and bounds."""
-    schema = json.loads(context.package.files["schema.json"])
+    try:
+        schema = json.loads(context.package.files["schema.json"])
+    except (ValueError, RecursionError) as error:
+        context.problem(f"schema.json: expected a JSON Schema: {error}")
+        return
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError as error:
         context.problem(f"schema.json: {error.message}")
         return
-    definitions = schema.get("$defs", {})
+    definitions = schema.get("$defs", {}) if isinstance(schema, dict) else {}
     for name in ("state", "action", "trajectory"):
         if name not in definitions:
             context.problem(f"schema.json: expected $defs/{name}")
-    state = definitions.get("state", {})
+    state = definitions.get("state")
+    state = state if isinstance(state, dict) else {}
     fields = context.package.spec.fields
     _expect(context, "state fields", sorted(fields), sorted(state.get("properties", {})), "schema.json")
     _expect(context, "required state fields", sorted(fields), sorted(state.get("required", [])), "schema.json")

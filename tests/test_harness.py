@@ -1,0 +1,297 @@
+"""The battery finds what it is for: known faults in copies of the examples, each by the check that should see it."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from simulacrum.errors import PackageError
+from simulacrum.harness.profile import QUICK
+from simulacrum.harness.runner import run, run_check
+from simulacrum.spec import Package
+
+ENVS = Path(__file__).resolve().parents[1] / "envs"
+PROFILE = replace(QUICK, seed=11)
+SMALL = replace(PROFILE, sizes={7: (7, 200), 65: (65, 60)}, sweep=(256, 120), independence=(65, 60))
+
+
+def broken(folder: Path, base: str, **changes: tuple[str, str]) -> Package:
+    """A copy of an example with one text replaced in each named file; its committed trace is left out."""
+    shutil.copytree(ENVS / base, folder, ignore=shutil.ignore_patterns("validation_report.*", "failures", "trace.json"))
+    for name, (old, new) in changes.items():
+        file = folder / {"spec": "spec.md", "schema": "schema.json", "init": "__init__.py"}.get(name, f"{name}.py")
+        text = file.read_text()
+        assert old in text, f"{file.name} has no {old!r}"
+        file.write_text(text.replace(old, new, 1))
+    return Package.read(folder)
+
+
+def method(body: str) -> tuple[str, str]:
+    """A change of toywalk's fast.py that overrides a method of the base class."""
+    return "    environment = ENVIRONMENT\n", f"    environment = ENVIRONMENT\n\n{body}\n"
+
+
+SEEN = "counts / self.float32([L, MAX_STEPS])"
+OBSERVATION = f"return {SEEN}"
+FAULTS = {
+    # name: (base, changes, the check that finds it)
+    "the clamp is dropped": ("forager", {"fast": ("clamp(", "clamp(-1 + ")}, "spec_contract"),
+    "a reward constant differs": ("toywalk", {"fast": ("GOAL_REWARD)", "GOAL_REWARD - 1)")}, "differential"),
+    "an observation in float64": (
+        "toywalk",
+        {"fast": (OBSERVATION, f"return (({SEEN}).double() + 1e-8).float()")},
+        "differential",
+    ),
+    "-0.0 for 0.0": ("toywalk", {"fast": (OBSERVATION, f"return -(-{SEEN} + 0.0)")}, "differential"),
+    "a path for large batches": (
+        "toywalk",
+        {"fast": (OBSERVATION, f"return ({SEEN}) * (1 if counts.shape[0] < 64 else 0.5)")},
+        "differential",
+    ),
+    "a reduction over the batch": (
+        "toywalk",
+        {"fast": (OBSERVATION, f"return counts.abs().max() / 60 * ({SEEN}) / 60")},
+        "batch_independence",
+    ),
+    "a place in the batch": (
+        "toywalk",
+        {"fast": (OBSERVATION, f"out = {SEEN}\n        out[5:6] = 0.5 * out[5:6]\n        return out")},
+        "batch_independence",
+    ),
+    "a partial reset resets all": (
+        "toywalk",
+        {
+            "fast": method(
+                "    def _renew(self, carry, seen, mask):\n"
+                "        return super()._renew(carry, seen, mask | (mask.any() & (mask.sum() > 3)))"
+            )
+        },
+        "auto_reset",
+    ),
+    "the final observation is the next first one": (
+        "toywalk",
+        {
+            "fast": method(
+                "    def _step_and_maybe_reset(self, td):\n"
+                "        td, root = super()._step_and_maybe_reset(td)\n"
+                "        td['next', 'observation'] = root['observation']\n"
+                "        return td, root"
+            )
+        },
+        "auto_reset",
+    ),
+    "the wrapped path differs": (
+        "toywalk",
+        {
+            "fast": method(
+                "    def _step(self, td):\n"
+                "        out = super()._step(td)\n"
+                "        return out.set('reward', out['reward'] + 1)"
+            )
+        },
+        "benchmark_factory_parity",
+    ),
+    "the vector path differs": (
+        "toywalk",
+        {
+            "fast": method(
+                "    def plain_step(self, action, waiting=None):\n"
+                "        out = super().plain_step(action, waiting)\n"
+                "        return out._replace(reward=out.reward + 1)"
+            )
+        },
+        "benchmark_factory_parity",
+    ),
+    "the state is not shown, the reward differs": (
+        "toywalk",
+        {
+            "fast": method(
+                "    def _result(self, carry, outcome):\n"
+                "        outcome = outcome if self.expose_state else outcome._replace(reward=-outcome.reward)\n"
+                "        return super()._result(carry, outcome)"
+            )
+        },
+        "benchmark_factory_parity",
+    ),
+    "the action is written": (
+        "toywalk",
+        {
+            "fast": (
+                "        return State(position=position), reward",
+                "        action.fill_(1)\n        return State(position=position), reward",
+            )
+        },
+        "differential",
+    ),
+    "a seed is cut to 32 bits": (
+        "toywalk",
+        {
+            "fast": method(
+                "    def _checked_seeds(self, seed):\n"
+                "        return super()._checked_seeds(seed & 0xFFFFFFFF if isinstance(seed, int) else seed)"
+            )
+        },
+        "determinism",
+    ),
+    "set_seed does nothing": (
+        "toywalk",
+        {"fast": method("    def _set_seed(self, seed):\n        pass")},
+        "determinism",
+    ),
+    "a global generator": (
+        "toywalk",
+        {"fast": (OBSERVATION, f"getattr(torch, 'ra' + 'nd')(1)\n        {OBSERVATION}")},
+        "determinism",
+    ),
+    "a random module": (
+        "toywalk",
+        {"reference": ("import numpy as np", "import random\n\nimport numpy as np")},
+        "spec_contract",
+    ),
+    "an environment variable": (
+        "toywalk",
+        {"init": ("SLIP_P = 0.1", "import os\n\nSLIP_P = float(os.environ.get('SLIP', 0.1))")},
+        "spec_contract",
+    ),
+    "a constant typed otherwise": ("toywalk", {"init": ("SLIP_P = 0.1", "SLIP_P = 0.11")}, "spec_contract"),
+    "a bound of the schema": ("toywalk", {"schema": ('"maximum": 5', '"maximum": 6')}, "spec_contract"),
+    "a broken schema": ("toywalk", {"schema": ("{", "")}, "spec_contract"),
+    "a termination cause that is none": (
+        "toywalk",
+        {"checks": ("return state.position == L", "return state.position == L - 1")},
+        "invariant_sweep",
+    ),
+    "an invariant that does not hold": (
+        "toywalk",
+        {"checks": ("return (state.position >= -L)", "return (state.position > -L)")},
+        "invariant_sweep",
+    ),
+    "another expected return": (
+        "toywalk",
+        {"checks": ("expected_return=4.750048", "expected_return=5.3")},
+        "scripted_policies",
+    ),
+    "too slow": ("toywalk", {"checks": ("MIN_SPEEDUP = 30.0", "MIN_SPEEDUP = 1e9")}, "throughput"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found_by_its_check(name: str, tmp_path: Path) -> None:
+    base, changes, check = FAULTS[name]
+    result = run_check(
+        check, broken(tmp_path / "package", base, **changes), SMALL if check != "throughput" else PROFILE
+    )
+    assert result.outcome == "failed", f"{check} passed"
+    assert result.findings
+
+
+@pytest.mark.parametrize("base", ["toywalk", "forager"])
+def test_the_examples_pass_the_quick_battery(base: str) -> None:
+    report = run(ENVS / base, PROFILE)
+    assert [check.name for check in report.checks if check.outcome == "failed"] == []
+    assert sum(check.counts.get("transitions", 0) for check in report.checks) > 15_000
+
+
+def test_the_same_misreading_on_both_sides_is_found_by_the_examples(tmp_path: Path) -> None:
+    fast = (ENVS / "forager" / "fast.py").read_text()
+    reference = (ENVS / "forager" / "reference.py").read_text()
+    lines = {
+        "fast": next(line for line in fast.splitlines() if "STEP_COST)" in line and "energy" in line),
+        "reference": next(line for line in reference.splitlines() if "STEP_COST" in line and "+ gained" in line),
+    }
+    swapped = {
+        side: (line, re.sub(r"\((.+?) - (.+?)\) \+ gained", r"(\1 + gained) - \2", line))
+        for side, line in lines.items()
+    }
+    assert all(before != after for before, after in swapped.values()), lines
+    package = broken(tmp_path / "package", "forager", **swapped)
+    assert run_check("differential", package, SMALL).outcome == "passed"
+    found = run_check("spec_contract", package, SMALL)
+    assert any("example 32" in finding.message for finding in found.findings)
+
+
+# ---------------------------------------------------------------------- findings
+
+
+def test_a_finding_says_where_and_both_values_and_how_to_see_it_again(tmp_path: Path) -> None:
+    package = broken(tmp_path / "package", "toywalk", fast=("GOAL_REWARD)", "GOAL_REWARD - 1)"))
+    (finding,) = run_check("differential", package, SMALL).findings
+    assert finding.check == "differential"
+    assert finding.field == "reward"
+    assert (finding.reference, finding.fast) == ("10.", "9.")
+    assert finding.instance is not None
+    assert 0 <= finding.seed < 2**64
+    assert finding.episode is not None
+    assert finding.step is not None
+    assert finding.action in ("0", "1")
+    assert finding.replay == f"simulacrum validate {package.path} -k differential --seed 11 --quick"
+    content = json.loads(Path(finding.trajectories).read_text())
+    assert Path(finding.trajectories).parent == package.path / "failures"
+    ends = [content[side]["steps"][-1] for side in ("reference", "fast")]
+    assert [end["reward"] for end in ends] == [10.0, 9.0]
+    assert ends[0]["t"] == finding.step
+    assert content["reference"]["seed"] == finding.seed
+    again = run_check("differential", package, SMALL).findings[0]
+    assert again == finding
+
+
+def test_a_check_that_never_met_what_is_declared_fails() -> None:
+    result = run_check("invariant_sweep", Package.read(ENVS / "toywalk"), replace(SMALL, sweep=(1, 1)))
+    assert result.outcome == "failed"
+    assert result.findings[0].message.startswith("no cause goal seen, though spec.md declares the termination 'goal'")
+
+
+def test_an_exception_in_the_package_is_a_finding_with_its_place(tmp_path: Path) -> None:
+    package = broken(
+        tmp_path / "package", "toywalk", reference=("at_goal = position == L", "at_goal = position == L and 1 // 0")
+    )
+    (finding,) = run_check("differential", package, SMALL).findings
+    assert "ZeroDivisionError" in finding.message
+    assert f"{package.path / 'reference.py'}:" in finding.message
+
+
+def test_an_exit_in_the_package_is_a_finding(tmp_path: Path) -> None:
+    package = broken(
+        tmp_path / "package", "toywalk", reference=("at_goal = position == L", "at_goal = position == L and exit(0)")
+    )
+    assert run_check("differential", package, SMALL).outcome == "failed"
+
+
+# ---------------------------------------------------------------------- what the package may be made of
+
+
+@pytest.mark.parametrize("folder", ["corpus", "failures", "trajectories", "__pycache__"])
+def test_code_that_is_not_hashed_is_not_imported(tmp_path: Path, folder: str) -> None:
+    package = broken(tmp_path / "package", "toywalk", init=("from enum", f"from .{folder}.hidden import X\nfrom enum"))
+    (package.path / folder).mkdir(exist_ok=True)
+    (package.path / folder / "hidden.py").write_text("X = 1\n")
+    with pytest.raises(PackageError, match="not among the files of the package"):
+        Package.read(package.path).module()
+
+
+def test_a_link_to_a_folder_is_refused(tmp_path: Path) -> None:
+    package = broken(tmp_path / "package", "toywalk")
+    (tmp_path / "outside").mkdir()
+    (package.path / "library").symlink_to(tmp_path / "outside")
+    with pytest.raises(PackageError, match="is a link to a folder"):
+        Package.read(package.path)
+
+
+def test_a_package_that_exits_when_imported_is_told(tmp_path: Path) -> None:
+    package = broken(tmp_path / "package", "toywalk", fast=("import torch", "import torch\n\nraise SystemExit(0)"))
+    with pytest.raises(PackageError, match=r"fast.py raised SystemExit"):
+        package.module("fast")
+
+
+def test_data_comes_from_the_bytes_that_were_hashed(tmp_path: Path) -> None:
+    broken(tmp_path / "package", "toywalk")
+    (tmp_path / "package" / "data.txt").write_text("first")
+    package = Package.read(tmp_path / "package")
+    (tmp_path / "package" / "data.txt").write_text("other")
+    assert pkgutil.get_data(package.module().__name__, "data.txt") == b"first"
