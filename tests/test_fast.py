@@ -96,10 +96,19 @@ def test_batches_are_rows_counted_row_major():
         assert frozen(env.reset()) == frozen(td[row])
 
 
-@pytest.mark.parametrize("size", [0, (2, 0)])
-def test_a_batch_without_rows_is_refused(size):
-    with pytest.raises(ValueError, match="batch_size: expected positive sizes"):
+def test_a_batch_size_may_be_a_number():
+    assert CountdownFast(batch_size=3).batch_size == CountdownFast(batch_size=[3]).batch_size == (3,)
+
+
+@pytest.mark.parametrize("size", [0, (2, 0), -1, True, 2.0, "2", None, [[2]]], ids=str)
+def test_a_batch_size_without_rows_or_of_no_numbers_is_refused(size):
+    with pytest.raises(ValueError, match="batch_size: expected"):
         CountdownFast(batch_size=size)
+
+
+def test_a_switch_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="validate_actions: expected None, True or False, got 'no'"):
+        CountdownFast(validate_actions="no")
 
 
 def test_an_unknown_way_of_resetting_is_refused():
@@ -199,6 +208,8 @@ def test_without_a_seed_one_comes_from_the_operating_system():
         ({"seed": 1.5}, "seed: expected an integer"),
         ({"seed": torch.zeros(3, dtype=torch.int64)}, r"int64 with 4 elements, got torch.int64 \[3\]"),
         ({"seed": torch.zeros(4, dtype=torch.int32)}, r"int64 with 4 elements, got torch.int32 \[4\]"),
+        ({"first_instance": 1.0}, r"first_instance: expected an int, got 1\.0"),
+        ({"first_instance": True}, "first_instance: expected an int, got True"),
         ({"first_instance": -1}, r"first_instance: expected instances in 0\.\.2\*\*32-1, got -1\.\.2"),
         ({"first_instance": 2**32 - 3}, r"got 4294967293\.\.4294967296"),
     ],
@@ -259,7 +270,7 @@ def test_resets_by_rows_compute_the_finished_rows_alone():
 
     class Counting(CountdownFast):
         def initial(self, draw):
-            asked.append(draw._t.shape[0])
+            asked.append(draw.rows)
             return super().initial(draw)
 
     env = Counting(batch_size=[50], seed=0)

@@ -184,7 +184,7 @@ def test_memory_is_as_in_eager_steps(expose_state, resets):
         assert frozen(env.get_state()) == frozen(other.get_state())
         if number % 2:
             for value in (*td.values(True, True), *done.values(True, True)):
-                value.zero_() if value.dtype == torch.bool else value.fill_(0.5)
+                value.logical_not_() if value.dtype == torch.bool else value.fill_(0.5)
             assert frozen(env.get_state()) == frozen(other.get_state())
         else:
             held += [(each, frozen(each)) for each in (td, done)]

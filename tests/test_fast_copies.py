@@ -62,6 +62,7 @@ def test_a_copy_goes_on_in_the_same_way_and_apart(fast, way):
     other = WAYS[way](env)
     assert type(other) is fast
     assert (other.resets, other.expose_state, other.validate_actions) == ("masked", True, False)
+    assert other._constants.keys() == env._constants.keys()  # made before a graph asks for them
     expected = go_on(env, td)
     assert go_on(other, td) == expected
 

@@ -179,7 +179,7 @@ def test_what_was_returned_is_never_written_again(fast, expose_state, resets):
 def test_writing_to_what_was_returned_changes_nothing_inside(fast, expose_state, resets):
     def written(td):
         for value in td.values(True, True):
-            value.zero_() if value.dtype == torch.bool else value.fill_(3)
+            value.logical_not_() if value.dtype == torch.bool else value.fill_(3)
 
     env, other = (fast(batch_size=[4], seed=0, resets=resets, expose_state=expose_state) for _ in range(2))
     td, expected = env.reset(), other.reset()

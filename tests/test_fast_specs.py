@@ -102,6 +102,8 @@ def test_a_half_bounded_box_keeps_its_kind_through_specs():
     for other in (spec.clone(), spec.expand(3, *spec.shape), spec.to("cpu"), spec[0], spec.unsqueeze(0)):
         assert bool(other.rand().isfinite().all())
         assert type(other) is type(spec)
+    assert type(spec.to("meta")) is type(spec)
+    assert spec.to(torch.float64).rand().dtype == torch.float64
 
 
 def test_no_default_dtype_enters_a_spec():

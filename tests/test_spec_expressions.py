@@ -70,6 +70,12 @@ def test_in_an_integer_dtype_numbers_stay_what_they_are(number):
         "not true",
         "N @ N",
         "1; 2",
+        "2 ** 65",
+        "2 ** 64 * 2",
+        "9 ** 9 ** 9",
+        "[1] * 2",
+        "[1] + [2]",
+        "(" * 300 + ")" * 300,
     ],
 )
 def test_anything_else_is_an_error_that_shows_the_cell(text):
@@ -114,6 +120,11 @@ def test_what_is_no_call_is_an_error_that_shows_the_cell(text):
 )
 def test_assignments(text, expected):
     assert assignments(text) == expected
+
+
+def test_a_name_is_given_once():
+    with pytest.raises(SpecError, match="'a = 1; a = 2' gives one name twice"):
+        assignments("a = 1; a = 2")
 
 
 @pytest.mark.parametrize("text", ["a", "a = 1; b", "= ; c"])

@@ -4,6 +4,7 @@ import copyreg
 import importlib
 import inspect
 import pickle
+import pkgutil
 import re
 import shutil
 import sys
@@ -114,6 +115,19 @@ def test_what_is_no_folder_is_refused(folder, name):
         Package.read(folder.parent / name)
 
 
+def test_a_link_to_a_folder_is_refused(folder):
+    (folder.parent / "elsewhere").mkdir()
+    (folder / "data").symlink_to(folder.parent / "elsewhere")
+    with pytest.raises(PackageError, match="data is a link to a folder: put the files themselves into the package"):
+        Package.read(folder)
+
+
+def test_a_link_to_a_file_is_that_file(folder):
+    (folder.parent / "table.csv").write_text("1,2\n")
+    (folder / "table.csv").symlink_to(folder.parent / "table.csv")
+    assert Package.read(folder).files["table.csv"] == b"1,2\n"
+
+
 # ---------------------------------------------------------------------- what is imported
 
 
@@ -137,6 +151,27 @@ def test_a_file_that_changes_after_it_was_read_changes_nothing(folder):
     shutil.rmtree(folder)
     assert package.reference().reset(seed=0)
     assert package.spec.constants["L"] == 5
+
+
+def test_a_file_that_comes_after_it_was_read_is_not_imported(folder):
+    package = Package.read(folder)
+    package.module()
+    (folder / "late.py").write_text("")
+    with pytest.raises(PackageError, match=r"late is not among the files of the package .* that were read and hashed"):
+        package.module("late")
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(f"{package.module_name}.late")
+
+
+def test_data_comes_from_the_bytes_that_were_read(folder):
+    (folder / "table.csv").write_text("1,2\n")
+    package = Package.read(folder)
+    package.module()
+    (folder / "table.csv").write_text("3,4\n")
+    (folder / "late.csv").write_text("5,6\n")
+    assert pkgutil.get_data(package.module_name, "table.csv") == b"1,2\n"
+    with pytest.raises(FileNotFoundError, match=r"late\.csv is not among the files"):
+        pkgutil.get_data(package.module_name, "late.csv")
 
 
 def test_two_versions_live_side_by_side(folder):
@@ -201,6 +236,7 @@ def test_a_module_knows_its_file_and_its_source(folder):
     [
         ("fast.py", "def broken(:\n", "SyntaxError: "),
         ("fast.py", "raise RuntimeError('no')\n", "RuntimeError: no"),
+        ("fast.py", "raise SystemExit(3)\n", "SystemExit: 3"),
         ("fast.py", "import nothing_of_this_name\n", "ModuleNotFoundError: No module named 'nothing_of_this_name'"),
         ("fast.py", "from . import NOTHING\n", "ImportError: cannot import name 'NOTHING'"),
         ("fast.py", "x = 'é'\n".encode("latin-1"), "SyntaxError: "),
@@ -214,6 +250,12 @@ def test_a_module_that_cannot_be_imported_is_an_error_with_its_file(folder, name
         with pytest.raises(PackageError) as caught:
             _ = package.fast
         assert str(caught.value).startswith(f"importing {folder.resolve() / name} raised {reason}")
+
+
+def test_a_specification_that_is_no_text_is_refused(folder):
+    (folder / "spec.md").write_bytes(b"\xff")
+    with pytest.raises(PackageError, match=r"spec\.md: expected UTF-8"):
+        _ = Package.read(folder).spec
 
 
 def test_an_error_of_the_framework_comes_as_it_is(folder):
@@ -300,6 +342,9 @@ def test_a_package_that_python_imports_itself_has_siblings_too(folder, monkeypat
         assert "position" in env.render()
         with pytest.raises(PackageError, match=r"expected nothing\.py beside its module walk\.reference"):
             sibling(module.ToywalkReference, "nothing")
+        (folder / "broken.py").write_text("import nothing_of_this_name\n")
+        with pytest.raises(ModuleNotFoundError, match="nothing_of_this_name"):
+            sibling(module.ToywalkReference, "broken")
     finally:
         for name in [name for name in sys.modules if name.partition(".")[0] == "walk"]:
             del sys.modules[name]
