@@ -219,6 +219,16 @@ def test_a_partial_step_leaves_the_other_rows_and_what_was_returned():
         assert frozen(env.get_state()[row]) == frozen(td[row].select("state", "clock"))
 
 
+def test_only_the_rows_of_partial_steps_come_to_an_end():
+    env = CountdownFast(batch_size=[4], seed=0, expose_state=True)
+    td, mask = env.reset(), torch.tensor([True, False, False, True]).unsqueeze(-1)
+    for action in actions(env, 3):
+        td = env.step_mdp(env.step(td.set("action", action).set("_step", mask.clone())))
+    assert torch.equal(td["done"], mask)
+    assert torch.equal(td["terminated"] | td["truncated"], mask)
+    assert td["clock", "t"].tolist() == [3, 0, 0, 3]
+
+
 def test_a_partial_step_keeps_the_flags_of_the_rows_that_have_ended():
     env = CountdownFast(batch_size=[4], seed=0, expose_state=True)
     td = env.reset()

@@ -222,7 +222,7 @@ def test_the_examples_environments_can_be_read_whole(package):
         ("slots", "| 7 | WIND |", "| 7 | START |", "table 'slot': two slots have one name"),
         ("slots", "| 7 | WIND |", "| 0 | WIND |", "row 'WIND': a second row of that name"),
         ("fields", "| [-N, N] |", "| [[0, 0, 0], N] |", r"expected numbers as bounds, got \[\[0, 0, 0\], N\]"),
-        ("examples", "level = 0.1 + 0.2 |", "level = 0.1 + 0.2; t = 6 |", "next state: t is 5, one more than before, not 6"),
+        ("examples", "level = 0.1 + 0.2 |", "level = 0.1 + 0.2; t = 6 |", "t is 5, one more than before, not 6"),
         ("policies", "| policy | expected return |", "| policy | returns |", "has no column 'expected return'"),
     ],
 )
