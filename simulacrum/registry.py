@@ -108,12 +108,18 @@ def make_vector(
     num_envs: int = 1,
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     render_mode: str | None = None,
+    max_episode_steps: int | None = None,
     **options: Any,
 ) -> FastVectorEnv:
     """The fast side of an environment behind ``gymnasium.vector.VectorEnv``; what ``gymnasium.make_vec`` calls.
 
     ``options`` are those of :func:`make_fast` (``seed``, ``device``, ``compile`` ...), which tells the errors as well.
     """
+    if max_episode_steps is not None:
+        raise ValueError(
+            f"max_episode_steps: expected None, got {max_episode_steps!r}: the step cap is the environment's own; for "
+            "another, gather instances of gymnasium.make(..., max_episode_steps=...) in a SyncVectorEnv"
+        )
     from .vector import FastVectorEnv
 
     env = make_fast(environment, [num_envs], **options)

@@ -76,7 +76,7 @@ class Core:
         if seen.keys() != forms.keys():
             raise OutputError(f"observation: expected the keys {list(forms)}, got {list(seen)}")
         for key, (dtype, shape) in forms.items():
-            expect(f"observation {key}", seen[key], dtype, (carry.t.shape[0], *shape))
+            expect(observation_name(key), seen[key], dtype, (carry.t.shape[0], *shape))
         return {key: seen[key].clone() if key in self.env._aliased else seen[key] for key in forms}
 
     def seen(self, carry: Carry) -> Fields:
@@ -129,10 +129,16 @@ class Core:
 
 
 def expect(what: str, value: Any, dtype: torch.dtype, shape: tuple[int, ...]) -> None:
-    """Raise :class:`OutputError` unless ``value`` is a tensor of this dtype and shape."""
+    """Raise :class:`OutputError` unless ``value`` is a tensor of this dtype and shape (N first)."""
     if not isinstance(value, Tensor) or value.dtype != dtype or value.shape != shape:
         got = f"{value.dtype} {list(value.shape)}" if isinstance(value, Tensor) else repr(value)
-        raise OutputError(f"{what}: expected {dtype} {list(shape)}, got {got}")
+        wanted = ", ".join(["N", *map(str, shape[1:])])
+        raise OutputError(f"fast.py, {what}: expected {dtype} [{wanted}] (here N = {shape[0]}), got {got}")
+
+
+def observation_name(key: Any) -> str:
+    """How messages call a part of what is seen."""
+    return "observation" if key == "observation" else f"observation {key!r}"
 
 
 def select_fields(mask: Tensor, new: Fields, old: Fields) -> Fields:

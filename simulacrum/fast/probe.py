@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..errors import OutputError
 from ..rng.tensor import Draw, episode_keys
-from .core import Carry, expect
+from .core import Carry, expect, observation_name
 from .specs import observation_keys, torch_dtype
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def probe(env: FastEnv[Any]) -> tuple[Forms, Forms, frozenset[Any]]:
     expect("transition: reward", reward, env._reward_dtype, (ROWS,))
     expect("transition: terminated", terminated, torch.bool, (ROWS,))
     seen = core.seen(carry)
-    seen_forms = {key: _form(f"observation {key}", value) for key, value in seen.items()}
+    seen_forms = {key: _form(observation_name(key), value) for key, value in seen.items()}
     for key, space in observation_keys(environment.observation_space).items():
         if key not in seen:
             raise OutputError(f"observation: expected the key {key!r}, got {list(seen)}")
-        expect(f"observation {key}", seen[key], torch_dtype(space.dtype), (ROWS, *(space.shape or ())))
+        expect(observation_name(key), seen[key], torch_dtype(space.dtype), (ROWS, *(space.shape or ())))
     known = {*observation_keys(environment.observation_space), "action_mask"}
     for key in seen:
         if key not in known and not isinstance(key, tuple):

@@ -19,6 +19,7 @@ from ..spec import Package
 from .finding import Finding
 from .places import writable_folder
 from .profile import Profile
+from .surroundings import compilation_possible
 
 Progress = Callable[[str, float], None]
 
@@ -90,6 +91,14 @@ class Context:
         """End the check: the environment does not declare what it is about."""
         self.note(reason)
         raise NotApplicable(reason)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether compiled graphs are to be compared: the profile asks for them, and they can be built here."""
+        if self.profile.compiled and not compilation_possible():
+            self.note("no working C++ compiler, so compiled graphs were not compared: compile=True will not load")
+            return False
+        return self.profile.compiled
 
     def env(self, rows: int, seeds: np.ndarray | int | None = 0, **options: Any) -> FastEnv[Any]:
         """A fast environment of N rows with seeds (an int, or uint64 [N]) on the profile's first device."""

@@ -144,7 +144,11 @@ class _Report:
         except SimulacrumError as error:
             self._refuse(Refusal.OTHER_ACCOUNT, f"its signature cannot be checked: {error}")
         if key is None or keys.key_id(key) != signature.key_id:
-            self._refuse(Refusal.OTHER_ACCOUNT, "its report was signed with another key, by another account")
+            self._refuse(
+                Refusal.OTHER_ACCOUNT,
+                "its report was signed with another key: by another account, or with another "
+                "XDG_STATE_HOME or SIMULACRUM_KEY_FILE",
+            )
         if not keys.genuine(data, signature, key):
             self._refuse(Refusal.EDITED, "its report is not the one that was signed: it was edited by hand")
 

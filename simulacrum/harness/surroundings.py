@@ -5,11 +5,25 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import torch
 from torchrl import torchrl_logger
+
+
+@lru_cache(maxsize=1)
+def compilation_possible() -> bool:
+    """Whether torch.compile finds a C++ compiler that works."""
+    from torch._inductor.cpp_builder import get_cpp_compiler
+    from torch._inductor.exc import InvalidCxxCompiler
+
+    try:
+        get_cpp_compiler()
+    except InvalidCxxCompiler:
+        return False
+    return True
 
 
 @contextmanager

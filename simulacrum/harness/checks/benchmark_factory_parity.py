@@ -36,7 +36,7 @@ def check(context: Context) -> None:
     expected = list(trace(context.package, context.env(rows, seed), steps))
     forms = {**_forms(context, rows, seed, steps), **_plain_forms(context, rows, seed, expected)}
     names = list(forms)
-    modes = ("eager", "compiled") if context.profile.compiled else ("eager",)
+    modes = ("eager", "compiled") if context.compiled else ("eager",)
     for number, (name, form) in enumerate(forms.items()):
         _same(context, name, expected, form())
         context.count("steps of rows compared", rows * steps)
@@ -67,7 +67,7 @@ def _forms(
         "SerialEnv of two": lambda: _serial(context, rows, seed, steps),
         "Collector": lambda: _collected(context, context.env(rows, seed), steps),
     }
-    if context.profile.compiled:
+    if context.compiled:
         few = min(rows, FEW)
         forms["compiled, resets masked"] = lambda: trace(
             package, context.env(few, seed, resets="masked", compile=True), steps
@@ -75,7 +75,7 @@ def _forms(
     for device in context.profile.devices[1:]:
         for resets in ("rows", "masked"):
             forms[f"{device}, resets {resets}"] = bare(resets=resets, device=device)
-            if context.profile.compiled:
+            if context.compiled:
                 forms[f"{device}, compiled, resets {resets}"] = bare(resets=resets, device=device, compile=True)
     return forms
 
@@ -93,7 +93,7 @@ def _plain_forms(
 
     forms = {"compiled, resets by rows": lambda: _compiled(context, rows, seed, expected)}
     return {
-        **(forms if context.profile.compiled else {}),
+        **(forms if context.compiled else {}),
         "expose_state=False": made([rows]),
         "expose_state=False, step, then reset": made([rows], fused=False),
         "expose_state=False, resets masked": made([rows], resets="masked"),

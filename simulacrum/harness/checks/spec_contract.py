@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import json
 from typing import Any
 
@@ -10,23 +11,51 @@ import jsonschema
 import numpy as np
 
 from ...errors import SimulacrumError
+from ...spec import Field
 from ...spec.spaces import same_space
 from ...spec.state import field_names
 from ..context import Context
 from ..examples import run_examples
 from ..source import forbidden_sources
 
+TABLES = (
+    "constant",
+    "state field",
+    "slot",
+    "action",
+    "observation",
+    "reward",
+    "declares",
+    "termination",
+    "invariant",
+    "policy",
+    "example",
+    "reset example",
+)
 EXAMPLES = 8  # worked transitions at the least
 
 
 def check(context: Context) -> None:
     """Tables against declarations, then against both implementations, then the worked examples on both sides."""
-    parts = (_constants, _declarations, _slots, _spaces, _states, _schema, _checks, forbidden_sources, _examples)
+    parts = (
+        _tables,
+        _constants,
+        _declarations,
+        _slots,
+        _spaces,
+        _states,
+        _schema,
+        _checks,
+        forbidden_sources,
+        _examples,
+    )
     for number, part in enumerate(parts):
         try:
             part(context)
         except SimulacrumError as error:
             context.problem(str(error))
+        except Exception as error:  # the other parts still have something to say
+            context.problem(f"{type(error).__name__}: {error}")
         context.progress((number + 1) / len(parts))
 
 
@@ -41,6 +70,9 @@ def _constants(context: Context) -> None:
     for name, value in context.package.spec.constants.items():
         found = getattr(module, name, None)
         found = list(found) if isinstance(found, tuple) else found
+        if not hasattr(module, name):
+            context.problem(f"constant {name}: spec.md says {value!r}, __init__.py lacks it")
+            continue
         _expect(context, f"constant {name}", value, found, "__init__.py")
         if type(value) is not type(found):
             context.problem(
@@ -50,6 +82,20 @@ def _constants(context: Context) -> None:
     for name, value in vars(module).items():
         if name.isupper() and isinstance(value, (int, float, list, tuple)) and name not in stated:
             context.problem(f"constant {name}: __init__.py has it, spec.md's table does not")
+
+
+def _tables(context: Context) -> None:
+    """No table whose header is a misspelt one; marks are marks."""
+    for name, table in context.package.spec.tables.items():
+        close = difflib.get_close_matches(name, TABLES, 1, 0.7)
+        if name not in TABLES and close:
+            context.problem(f"spec.md, line {table.line}: the table {name!r} is not read; did you mean {close[0]!r}?")
+    constants = context.package.spec.tables.get("constant")
+    for row in constants.records() if constants is not None else ():
+        if row.get("scalable", "") not in ("", "yes", "no"):
+            context.problem(
+                f"constant {row['constant']}: scalable: expected yes, no or nothing, got {row['scalable']!r}"
+            )
 
 
 def _declarations(context: Context) -> None:
@@ -129,17 +175,24 @@ def _schema(context: Context) -> None:
     _expect(context, "state fields", sorted(fields), sorted(state.get("properties", {})), "schema.json")
     _expect(context, "required state fields", sorted(fields), sorted(state.get("required", [])), "schema.json")
     for name, field in fields.items():
-        part, sizes = state.get("properties", {}).get(name, {}), []
+        if name not in state.get("properties", {}):
+            continue  # told above
+        part, sizes = state["properties"][name], []
         while "items" in part:
             sizes.append(part.get("maxItems"))
             part = part["items"]
         _expect(context, f"state field {name}'s shape", list(field.shape), sizes, "schema.json")
         if field.dtype.kind != "b":
-            bounds = [float(field.low), float(field.high)]
-            found = [part.get("minimum", -np.inf), part.get("maximum", np.inf)]
-            same = [field.dtype.type(a) == field.dtype.type(b) for a, b in zip(bounds, found, strict=True)]
-            if not all(same):
+            bounds, found = [field.low, field.high], [part.get("minimum"), part.get("maximum")]
+            if not all(_same_bound(field, *pair) for pair in zip(bounds, found, strict=True)):
                 context.problem(f"state field {name}'s bounds: spec.md says {bounds}, schema.json has {found}")
+
+
+def _same_bound(field: Field, stated: float, found: float | None) -> bool:
+    """A bound of the schema, equal in the field's dtype; none stands for infinity."""
+    if found is None:
+        return bool(np.isinf(stated))
+    return bool(field.dtype.type(stated) == field.dtype.type(found))
 
 
 def _checks(context: Context) -> None:
