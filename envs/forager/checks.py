@@ -115,4 +115,4 @@ POLICIES = [
     ),
 ]
 
-MIN_SPEEDUP = 20.0
+MIN_SPEEDUP = 5.0

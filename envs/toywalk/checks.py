@@ -61,4 +61,4 @@ POLICIES = [
     ),
 ]
 
-MIN_SPEEDUP = 30.0
+MIN_SPEEDUP = 5.0
