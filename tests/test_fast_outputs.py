@@ -300,3 +300,13 @@ def test_no_global_generator_is_touched():
         _, td = env.step_and_maybe_reset(td.set("action", torch.ones(4, dtype=torch.int64)))
     assert torch.equal(torch.get_rng_state(), before[0])
     assert np.array_equal(np.random.get_state()[1], before[1])  # noqa: NPY002
+
+
+def test_an_implementation_that_writes_into_its_input_is_refused():
+    class Writing(CountdownFast):
+        def transition(self, state, action, draw):
+            state.left.sub_(1)
+            return super().transition(state, action, draw)
+
+    with pytest.raises(OutputError, match=r"writes into its input \(state field left\): give new tensors"):
+        Writing(batch_size=[2])

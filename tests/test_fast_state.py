@@ -177,3 +177,12 @@ def test_a_state_is_copied_in_and_out(env):
     for action in actions(env, 3):
         env.step(told.set("action", action))
     assert frozen(state) == kept
+
+
+def test_after_an_injection_the_next_episode_is_of_the_injected_stream():
+    one, other = CountdownFast(batch_size=[3], seed=1), CountdownFast(batch_size=[3], seed=2)
+    one.reset()
+    state = one.get_state()
+    other.reset(state.clone(), set_state=True)
+    assert frozen(one.reset()) == frozen(other.reset())
+    assert other.get_state()["clock", "episode"].tolist() == [1, 1, 1]

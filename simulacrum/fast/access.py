@@ -23,6 +23,7 @@ class StateAccess(EnvBase):
     _rows: int
     _carry: Carry | None
     _next_seeds: Tensor | None
+    _set_seed_called: bool
     _field_names: Any
     _field_forms: dict[Any, tuple[torch.dtype, tuple[int, ...]]]
 
@@ -35,6 +36,7 @@ class StateAccess(EnvBase):
 
     def _set_seed(self, seed: int | None) -> None:
         self._next_seeds = self._checked_seeds(seed)
+        self._set_seed_called = True
 
     def _checked_seeds(self, seed: int | Tensor | None) -> Tensor:
         if isinstance(seed, Tensor):

@@ -117,6 +117,7 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
         self._field_forms, self._observation_forms, self._aliased = probe(self)
         self._make_specs()
         self._next_seeds: Tensor | None = self._checked_seeds(seed)
+        self._set_seed_called = False
 
     # ------------------------------------------------------------------ what a subclass writes
 
@@ -223,6 +224,8 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
             mask = mask.reshape(self._rows)
         if set_state:
             injected = self._injected(tensordict)
+            if mask is None and not self._set_seed_called:
+                self._next_seeds = None  # the constructor's; the injected clock goes on with its own
             self._carry = injected if mask is None or self._carry is None else select(mask, injected, self._carry)
         elif mask is None or self._carry is None:
             self._carry = self._begin_all()

@@ -42,12 +42,17 @@ def probe(env: FastEnv[Any]) -> tuple[Forms, Forms, frozenset[Any]]:
         result: tuple[Any, Any, Any] = env.transition(core.state(fields, zero), action, draw)
         return result
 
+    inputs = {**{f"state field {name}": value for name, value in fields.items()}, "action": action}
+    versions = {name: value._version for name, value in inputs.items() if not value.is_inference()}
     after, reward, terminated = transition()
     for name, (dtype, shape) in field_forms.items():
         expect(f"transition: state field {name}", getattr(after, name, None), dtype, (ROWS, *shape))
     expect("transition: reward", reward, env._reward_dtype, (ROWS,))
     expect("transition: terminated", terminated, torch.bool, (ROWS,))
     seen = core.seen(carry)
+    written = [name for name, version in versions.items() if inputs[name]._version != version]
+    if written:
+        raise OutputError(f"fast.py writes into its input ({', '.join(written)}): give new tensors instead")
     seen_forms = {key: _form(observation_name(key), value) for key, value in seen.items()}
     for key, space in observation_keys(environment.observation_space).items():
         if key not in seen:

@@ -134,17 +134,6 @@ def package_of(module_name: str) -> Package | None:
     return _loaded.get(module_name.split(".")[0])
 
 
-def package_folder(cls: type) -> Path:
-    """The folder of the package that a class belongs to, however it was imported."""
-    package = package_of(cls.__module__)
-    if package is not None:
-        return package.path
-    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
-    if file is None:
-        raise PackageError(f"{cls.__qualname__} belongs to no file: no package to find beside it")
-    return Path(file).resolve().parent
-
-
 def sibling(cls: type, name: str) -> ModuleType:
     """The module ``name`` of the package that a class belongs to, however it was imported. Raises :class:`PackageError`
     where there is none."""
