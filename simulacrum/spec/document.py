@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ from gymnasium import spaces
 
 from ..errors import SpecError
 from .expressions import assignments, evaluate, parse_call
+from .rows import Example, Field, Policy, ResetExample, Slot
 from .spaces import Space
 from .tables import Table, read_tables
 
@@ -19,63 +19,6 @@ T = TypeVar("T")
 FIELD_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float32", "float64")
 DISTRIBUTIONS = ("bits", "uniform", "randint", "bernoulli", "categorical", "permutation")
 DECLARATIONS = ("id", "max_episode_steps", "terminates", "truncates", "draws", "forms")
-
-
-@dataclass(frozen=True)
-class Field:
-    """A state field: its dtype, the shape of one instance, and its bounds (inclusive)."""
-
-    name: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A random decision: its number, phase (``reset`` or ``step``), how often it is drawn, and its distribution."""
-
-    name: str
-    number: int
-    phase: str
-    count: int
-    distribution: str
-    arguments: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Example:
-    """A worked transition: values by name, as arrays of their field's dtype."""
-
-    name: str
-    state: Mapping[str, np.ndarray]
-    action: Any
-    draws: Mapping[str, Any]
-    next_state: Mapping[str, np.ndarray]
-    reward: Any
-    terminated: bool
-    truncated: bool
-    observation: Any
-
-
-@dataclass(frozen=True)
-class ResetExample:
-    """A worked first state."""
-
-    name: str
-    draws: Mapping[str, Any]
-    state: Mapping[str, np.ndarray]
-    observation: Any
-
-
-@dataclass(frozen=True)
-class Policy:
-    """A row of the policy table."""
-
-    name: str
-    expected_return: float
-    standard_deviation: float
 
 
 class Spec:
