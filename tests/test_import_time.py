@@ -1,4 +1,4 @@
-"""What makes imports slow is not there: structure instead of a stopwatch (benchmarks/import_time.py has one)."""
+"""What makes imports slow is not there: structure instead of a stopwatch (tests/jobs/import_time.py has one)."""
 
 import subprocess
 import sys

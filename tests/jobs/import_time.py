@@ -1,6 +1,6 @@
 """How long ``import simulacrum`` takes beside ``import gymnasium`` alone: interleaved fresh processes, medians, ratio.
 
-Run: python benchmarks/import_time.py [pairs]
+Run: python tests/jobs/import_time.py [pairs]
 """
 
 from __future__ import annotations
