@@ -38,7 +38,7 @@ def observation_names(package: Package) -> dict[str, spaces.Space[Any]]:
     return {"observation": space}
 
 
-def fast_record(package: Package, td: TensorDictBase, rows: np.ndarray | None = None) -> Record:
+def fast_record(package: Package, td: TensorDictBase) -> Record:
     """The record of a TensorDict (a reset's, a root's, or a step's ``next``); state and clock where they are shown."""
     record: Record = {}
     batch = td.batch_size.numel()
@@ -46,8 +46,7 @@ def fast_record(package: Package, td: TensorDictBase, rows: np.ndarray | None = 
 
     def put(name: str, value: Any) -> None:
         array = value.detach().cpu().numpy()
-        array = array.reshape(batch, *array.shape[dims:])
-        record[name] = array if rows is None else array[rows]
+        record[name] = array.reshape(batch, *array.shape[dims:])
 
     for name in observation_names(package):
         put(name, td.get(name.partition(".")[2] or name))

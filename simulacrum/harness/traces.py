@@ -93,10 +93,10 @@ def retrace(
         yield fast.step(actions_at(package, before)[: env.numel()])
 
 
-def digest(package: Package, env: FastEnv[Any], steps: int, fused: bool = True) -> str:
+def digest(package: Package, env: FastEnv[Any], steps: int) -> str:
     """SHA-256 over a trace."""
     total = bits.Digest()
-    for ended, now in trace(package, env, steps, fused):
+    for ended, now in trace(package, env, steps):
         total.update(ended)
         total.update(now)
     return total.hexdigest()

@@ -39,12 +39,9 @@ def _permuted(context: Context, rows: int, steps: int) -> None:
     _same(context, take(now, order), other_now, now, order, None, f"N = {rows}, permuted", "after a reset")
     for _ in range(steps):
         chosen = actions.next(now)
-        ended, after = fast.step(chosen)
-        other_ended, other_now = other.step(chosen[order])
-        setting = f"N = {rows}, permuted"
-        _same(context, take(ended, order), other_ended, now, order, chosen, setting, "after a step")
-        _same(context, take(after, order), other_now, now, order, chosen, setting, "in the first state after an end")
-        now = after
+        shown, others = fast.step(chosen), other.step(chosen[order])
+        _same_step(context, shown, order, others, now, order, chosen, f"N = {rows}, permuted")
+        now = shown[1]
         context.count("rows compared", rows)
 
 
@@ -57,21 +54,10 @@ def _repeated(context: Context, rows: int, steps: int) -> None:
     every = np.zeros(rows, np.int64)
     for _ in range(steps):
         chosen = actions.next(alone_now)
-        ended, after = fast.step(np.repeat(chosen, rows, axis=0))
-        alone_ended, alone_after = alone.step(chosen)
+        shown, alone_shown = fast.step(np.repeat(chosen, rows, axis=0)), alone.step(chosen)
         setting = f"N = {rows}, one row repeated, beside N = 1"
-        _same(context, take(alone_ended, every), ended, now, np.arange(rows), None, setting, "after a step")
-        _same(
-            context,
-            take(alone_after, every),
-            after,
-            now,
-            np.arange(rows),
-            None,
-            setting,
-            "in the first state after an end",
-        )
-        now, alone_now = after, alone_after
+        _same_step(context, alone_shown, every, shown, now, np.arange(rows), None, setting)
+        now, alone_now = shown[1], alone_shown[1]
         context.count("rows compared", rows)
 
 
@@ -90,16 +76,29 @@ def _chunks(context: Context, rows: int, steps: int) -> None:
     actions = Actions(context.package, context.rng, rows)
     for step in range(steps):
         chosen = actions.next(now)
-        ended, after = fast.step(chosen)
+        shown = fast.step(chosen)
         for part, small in parts:
-            small_ended, small_now = small.step(chosen[part])
             setting = f"N = {len(part)} beside N = {rows}"
-            _same(context, take(ended, part), small_ended, now, part, chosen, setting, "after a step")
-            _same(context, take(after, part), small_now, now, part, chosen, setting, "in the first state after an end")
-        now = after
+            _same_step(context, shown, part, small.step(chosen[part]), now, part, chosen, setting)
+        now = shown[1]
         context.count("rows compared", rows)
         if step % 16 == 0:
             context.progress(0.6 + 0.4 * step / steps)
+
+
+def _same_step(
+    context: Context,
+    shown: tuple[Record, Record],
+    picked: np.ndarray,
+    others: tuple[Record, Record],
+    before: Record,
+    rows: np.ndarray,
+    actions: np.ndarray | None,
+    setting: str,
+) -> None:
+    """The ``picked`` rows of what a step showed, and of what is shown now, equal those of another batch."""
+    for when, one, other in zip(("after a step", "in the first state after an end"), shown, others, strict=True):
+        _same(context, take(one, picked), other, before, rows, actions, setting, when)
 
 
 def _same(
