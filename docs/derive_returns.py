@@ -1,16 +1,18 @@
 """Expected returns of the scripted policies of toywalk and forager, from the rules in their spec.md alone.
 
-Nothing is imported but NumPy: neither implementation, nor the framework. Every number in the specs' `policy` tables
-is printed by
+Nothing is imported but NumPy: neither implementation, nor the framework. Every number in the specs' `policy`
+and `small world` tables is printed by
 
     python docs/derive_returns.py
 
 toywalk's two policies and forager's always_north are exact: finite Markov chains whose two first moments of the
-undiscounted return are summed in float64. forager's greedy_nearest is an estimate over simulated episodes.
+undiscounted return are summed in float64. forager's greedy_nearest is an estimate over simulated episodes. In forager's
+small worlds both policies are exact: every layout is played with every sequence of slips.
 """
 
 import itertools
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -64,16 +66,15 @@ def deviation(first: float, second: float) -> float:
 # toywalk: backward recursion over (position, t)
 
 
-def walk(direction: int) -> Figures:
-    cells = np.arange(-L, L + 1)
-    first, second = np.zeros(2 * L + 1), np.zeros(2 * L + 1)
-    goal_probability = np.zeros(2 * L + 1)
-    for _ in range(WALK_MAX_STEPS):
+def walk(direction: int, end: int = L, start_range: int = START_RANGE, max_steps: int = WALK_MAX_STEPS) -> Figures:
+    cells = np.arange(-end, end + 1)
+    first, second, goal_probability = np.zeros((3, len(cells)))
+    for _ in range(max_steps):
         moments = [walk_outcome(cells, step, first, second, goal_probability) for step in (direction, -direction)]
         (first, second, goal_probability) = (
             (1.0 - WALK_SLIP_P) * straight + WALK_SLIP_P * slipped for straight, slipped in zip(*moments, strict=True)
         )
-    start = np.abs(cells) <= START_RANGE
+    start = np.abs(cells) <= start_range
     mean = float(first[start].mean())
     return Figures(mean, deviation(mean, float(second[start].mean())), {"goal": float(goal_probability[start].mean())})
 
@@ -82,11 +83,11 @@ def walk_outcome(
     cells: Ints, step: int, first: Floats, second: Floats, goal_probability: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Moments of the return from each cell, given that the move is `step` and the moments after it."""
-    moved = np.clip(cells + step, -L, L)
-    goal = moved == L
+    moved = np.clip(cells + step, cells[0], cells[-1])
+    goal = moved == cells[-1]
     reward = np.where(goal, GOAL_REWARD, STEP_REWARD)
     later_first, later_second, later_goal = (
-        np.where(goal, ending, after[moved + L])
+        np.where(goal, ending, after[moved - cells[0]])
         for ending, after in ((0.0, first), (0.0, second), (1.0, goal_probability))
     )
     return reward + later_first, reward * reward + 2.0 * reward * later_first + later_second, later_goal
@@ -195,6 +196,26 @@ def always_north() -> Figures:
 # forager, any policy: simulation
 
 
+@dataclass(frozen=True)
+class World:
+    """The constants that forager's small worlds replace."""
+
+    grid: int = GRID
+    berries: int = N_BERRIES
+    kinds: int = len(GAINS)
+    start_energy: np.float32 = START_ENERGY
+    max_steps: int = MAX_STEPS
+
+
+SMALL_WORLDS = {
+    "two berries": World(grid=2, berries=2, max_steps=3),
+    "an inner cell": World(grid=3, berries=1, max_steps=5),
+    "three on a cell": World(grid=2, berries=3, kinds=2, max_steps=1),
+    "spent at the cap": World(grid=3, berries=1, start_energy=np.float32(0.04), max_steps=2),
+    "spent before it": World(grid=2, berries=2, start_energy=np.float32(0.05), max_steps=5),
+}
+
+
 @dataclass
 class Field:
     """A batch of episodes."""
@@ -215,6 +236,17 @@ def new_field(rng: np.random.Generator, n: int) -> Field:
     return Field(x, y, berry_x, berry_y, GAINS[kind], live, np.full(n, START_ENERGY))
 
 
+def every_field(world: World) -> Field:
+    """One episode of each first state that a small world has."""
+    sizes = (world.grid,) * (2 + 2 * world.berries) + (world.kinds,) * world.berries
+    x, y, *rest = np.indices(sizes).reshape(len(sizes), -1)
+    berry_x, berry_y, kind = (np.stack(part, axis=-1) for part in np.split(np.array(rest), 3))
+    return Field(x, y, berry_x, berry_y, GAINS[kind], np.ones(kind.shape, bool), np.full(len(x), world.start_energy))
+
+
+Policy = Callable[[Field], Ints]
+
+
 def greedy_nearest(state: Field) -> Ints:
     """The action toward the nearest live berry: along x first, ties to the lowest index."""
     dx, dy = state.berry_x - state.x[:, None], state.berry_y - state.y[:, None]
@@ -225,27 +257,37 @@ def greedy_nearest(state: Field) -> Ints:
     return np.where(dx > 0, 1, np.where(dx < 0, 3, along_y))
 
 
-def forage(state: Field, action: Ints, slipped: NDArray[np.bool_]) -> NDArray[np.float32]:
+def forage(state: Field, action: Ints, slipped: NDArray[np.bool_], world: World) -> NDArray[np.float32]:
     """Transitions 1 to 6 in place; the reward of each row."""
     dx, dy = MOVES[action].T
     dx, dy = np.where(slipped, dy, dx), np.where(slipped, -dx, dy)
-    state.x, state.y = np.clip(state.x + dx, 0, GRID - 1), np.clip(state.y + dy, 0, GRID - 1)
+    state.x, state.y = (np.clip(place, 0, world.grid - 1) for place in (state.x + dx, state.y + dy))
     found = state.live & (state.berry_x == state.x[:, None]) & (state.berry_y == state.y[:, None])
     gained = np.zeros(len(state.x), np.float32)
-    for berry in range(N_BERRIES):
+    for berry in range(world.berries):
         gained = gained + np.where(found[:, berry], state.gain[:, berry], np.float32(0.0))
     state.live &= ~found
     state.energy = (state.energy - STEP_COST) + gained
     return REWARD_SCALE * gained - REWARD_COST
 
 
-def simulate_greedy(rng: np.random.Generator, n: int) -> Floats:
-    state, returns, alive = new_field(rng, n), np.zeros(n), np.ones(n, bool)
-    for _ in range(MAX_STEPS):
-        reward = forage(state, greedy_nearest(state), rng.random(n) < SLIP_P)
+def north(state: Field) -> Ints:
+    return np.zeros(len(state.x), np.int64)
+
+
+def played(state: Field, policy: Policy, slips: Iterable[NDArray[np.bool_]], world: World) -> Floats:
+    """The return of each row's episode, given which of its moves slip."""
+    returns, alive = np.zeros(len(state.x)), np.ones(len(state.x), bool)
+    for slipped in slips:
+        reward = forage(state, policy(state), slipped, world)
         returns += np.where(alive, reward, 0.0)
         alive &= state.live.any(axis=1) & (state.energy > 0.0)
     return returns
+
+
+def simulate_greedy(rng: np.random.Generator, n: int) -> Floats:
+    state, slips = new_field(rng, n), (rng.random(n) < SLIP_P for _ in range(MAX_STEPS))
+    return played(state, greedy_nearest, slips, World())
 
 
 def greedy_figures() -> Figures:
@@ -255,16 +297,35 @@ def greedy_figures() -> Figures:
     return Figures(float(returns.mean()), float(returns.std()), {"standard error of the mean": error})
 
 
+# forager's small worlds: every first state, every sequence of slips
+
+
+def enumerated(world: World, policy: Policy) -> Figures:
+    parts, chances = [], []
+    for slips in itertools.product((False, True), repeat=world.max_steps):
+        every = every_field(world)
+        parts.append(played(every, policy, (np.full(len(every.x), slipped) for slipped in slips), world))
+        chances.append(np.prod([SLIP_P if slipped else 1.0 - SLIP_P for slipped in slips]))
+    returns, weights = np.array(parts), np.array(chances)
+    mean = float(weights @ returns.mean(axis=1))
+    return Figures(mean, float(np.sqrt(weights @ ((returns - mean) ** 2).mean(axis=1))))
+
+
 def report(name: str, figures: Figures) -> None:
     notes = "".join(f"; {key} {value:.6g}" for key, value in figures.notes.items())
-    print(f"{name:24} mean {figures.mean:.9f}  standard deviation {figures.deviation:.9f}{notes}")
+    print(f"{name:40} mean {figures.mean:.9f}  standard deviation {figures.deviation:.9f}{notes}")
 
 
 def main() -> None:
     report("toywalk always_right", walk(1))
     report("toywalk always_left", walk(-1))
+    for name, direction in (("always_right", 1), ("always_left", -1)):
+        report(f"toywalk, a short walk: {name}", walk(direction, end=3, start_range=1, max_steps=4))
     report("forager always_north", always_north())
     report(f"forager greedy_nearest ({EPISODES} episodes, NumPy seed {SEED})", greedy_figures())
+    for name, world in SMALL_WORLDS.items():
+        report(f"forager, {name}: always_north", enumerated(world, north))
+        report(f"forager, {name}: greedy_nearest", enumerated(world, greedy_nearest))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from .errors import GateError, SimulacrumError
 from .registry import make_fast, register_known
 
 if TYPE_CHECKING:
-    from .checks import ScriptedPolicy
+    from .checks import Fault, ScriptedPolicy, Symmetry
     from .fast import FastEnv, tensor_state
     from .reference import ReferenceEnv
     from .spec.environment import Environment
@@ -22,10 +22,12 @@ __version__ = "0.1.0"
 __all__ = [
     "Environment",
     "FastEnv",
+    "Fault",
     "GateError",
     "ReferenceEnv",
     "ScriptedPolicy",
     "SimulacrumError",
+    "Symmetry",
     "__version__",
     "make_fast",
     "tensor_state",
@@ -34,8 +36,10 @@ __all__ = [
 _LAZY = {
     "Environment": "spec.environment",
     "FastEnv": "fast",
+    "Fault": "checks",
     "ReferenceEnv": "reference",
     "ScriptedPolicy": "checks",
+    "Symmetry": "checks",
     "tensor_state": "fast",
 }
 

@@ -1,8 +1,8 @@
-"""What a package's ``checks.py`` declares with."""
+"""What a package's ``checks.py`` and ``faults.py`` declare with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,3 +27,40 @@ class ScriptedPolicy:
     standard_deviation: float
     return_range: tuple[float, float]
     estimated_from: int | None = None
+
+
+@dataclass(frozen=True)
+class Symmetry:
+    """A map under which the rules stay the same: the turned state, action and draws give the turned next state.
+
+    Rewards and flags must be equal, every state field of the next state must be the map of the other's.
+
+    Args:
+        name: as in the spec's symmetry table.
+        state: ``state(state)``; takes the spec's fields as attributes, arrays [N, ...], and returns a mapping of the
+            fields that change to their turned values (the others, and ``t``, stay).
+        action: ``action(actions)``: the turned actions, [N, ...].
+        draws: ``draws(draws)``: takes the outcomes of the step slots by slot name, arrays [N] or [N, count], and
+            returns those that change; None where all stay.
+    """
+
+    name: str
+    state: Callable[[Any], Mapping[str, Any]]
+    action: Callable[[Any], Any]
+    draws: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault to be put into a copy of a package on purpose, to see which check finds it.
+
+    Args:
+        name: what is wrong, in a few words; unique in its package.
+        kind: ``shape``, ``mask and reset``, ``rules``, ``randomness``, ``numbers``, ``system``, or ``both sides`` (one
+            misreading of the spec in ``reference.py`` and ``fast.py`` alike).
+        changes: by file name, (old, new) texts; each old text must stand in the file exactly once.
+    """
+
+    name: str
+    kind: str
+    changes: Mapping[str, Sequence[tuple[str, str]]]

@@ -9,9 +9,13 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simulacrum.errors import PackageError
+from simulacrum.harness import findings, playback
+from simulacrum.harness.case import Case
+from simulacrum.harness.context import CheckFailed, Context
 from simulacrum.harness.profile import QUICK
 from simulacrum.harness.runner import run, run_check
 from simulacrum.spec import Package
@@ -41,7 +45,7 @@ SEEN = "counts / self.float32([L, MAX_STEPS])"
 OBSERVATION = f"return {SEEN}"
 FAULTS = {
     # name: (base, changes, the check that finds it)
-    "the clamp is dropped": ("forager", {"fast": ("clamp(", "clamp(-1 + ")}, "spec_contract"),
+    "the clamp is dropped": ("forager", {"fast": ("clamp(", "clamp(-1 + ")}, "worked_examples"),
     "a reward constant differs": ("toywalk", {"fast": ("GOAL_REWARD)", "GOAL_REWARD - 1)")}, "differential"),
     "an observation in float64": (
         "toywalk",
@@ -147,17 +151,17 @@ FAULTS = {
     "a global generator": (
         "toywalk",
         {"fast": (OBSERVATION, f"getattr(torch, 'ra' + 'nd')(1)\n        {OBSERVATION}")},
-        "determinism",
+        "purity",
     ),
     "a random module": (
         "toywalk",
         {"reference": ("import numpy as np", "import random\n\nimport numpy as np")},
-        "spec_contract",
+        "static_read",
     ),
     "an environment variable": (
         "toywalk",
         {"init": ("SLIP_P = 0.1", "import os\n\nSLIP_P = float(os.environ.get('SLIP', 0.1))")},
-        "spec_contract",
+        "static_read",
     ),
     "a constant typed otherwise": ("toywalk", {"init": ("SLIP_P = 0.1", "SLIP_P = 0.11")}, "spec_contract"),
     "a bound of the schema": ("toywalk", {"schema": ('"maximum": 5', '"maximum": 6')}, "spec_contract"),
@@ -212,7 +216,7 @@ def test_the_same_misreading_on_both_sides_is_found_by_the_examples(tmp_path: Pa
     assert all(before != after for before, after in swapped.values()), lines
     package = broken(tmp_path / "package", "forager", **swapped)
     assert run_check("differential", package, SMALL).outcome == "passed"
-    found = run_check("spec_contract", package, SMALL)
+    found = run_check("worked_examples", package, SMALL)
     assert any("example 32" in finding.message for finding in found.findings)
 
 
@@ -231,14 +235,80 @@ def test_a_finding_says_where_and_both_values_and_how_to_see_it_again(tmp_path: 
     assert finding.step is not None
     assert finding.action in ("0", "1")
     assert finding.replay == f"simulacrum validate {package.path} -k differential --seed 11 --quick"
-    content = json.loads(Path(finding.trajectories).read_text())
-    assert Path(finding.trajectories).parent == package.path / "failures"
-    ends = [content[side]["steps"][-1] for side in ("reference", "fast")]
-    assert [end["reward"] for end in ends] == [10.0, 9.0]
-    assert ends[0]["t"] == finding.step
-    assert content["reference"]["seed"] == finding.seed
+    assert (finding.steps, finding.rows) == (1, 1)
+    assert finding.rule.startswith("transition 3: Reward.")
     again = run_check("differential", package, SMALL).findings[0]
     assert again == finding
+
+
+def test_a_finding_s_file_needs_nothing_else(tmp_path: Path) -> None:
+    package = broken(tmp_path / "package", "toywalk", fast=("GOAL_REWARD)", "GOAL_REWARD - 1)"))
+    (finding,) = run_check("differential", package, SMALL).findings
+    assert Path(finding.file) == package.path / "failures" / "differential-seed11-1.json"
+    content = json.loads(Path(finding.file).read_text())
+    assert content["format"] == 1
+    assert content["package"] == {
+        "id": "simulacrum/toywalk-v0", "path": str(package.path), "digest": package.digest
+    }  # fmt: skip
+    assert content["finding"] == finding.as_dict()
+    assert content["divergence"]["field"] == "reward"
+    first, ended, now = content["moments"]
+    assert first["reference"] == first["fast"]
+    assert [ended[side]["reward"] for side in ("reference", "fast")] == [10.0, 9.0]
+    assert ended["action"] == 1
+    assert ended["draws"]["reference"][0] == ["SLIP", 0, False]
+    assert now["when"] == "in the first state after an end"
+    saved = findings.read(Path(finding.file))
+    assert (saved.finding, saved.id, saved.path) == (finding, "simulacrum/toywalk-v0", package.path)
+    assert playback.run(package, saved.case) is not None
+    assert playback.run(Package.read(ENVS / "toywalk"), saved.case) is None
+
+
+def test_a_case_that_shows_nothing_is_kept_and_says_so(tmp_path: Path) -> None:
+    context = Context("differential", broken(tmp_path / "package", "toywalk"), SMALL)
+    context.problem("it was otherwise", Case(seeds=np.arange(3, dtype=np.uint64)), instance=2)
+    context.problem("and once more", Case(seeds=np.arange(2, dtype=np.uint64)), field="reward")
+    first, second = context.findings
+    assert (first.rows, first.steps, second.rows) == (3, 0, 2)
+    assert first.hint == "the case alone does not show it again: more of what the check did belongs to it"
+    assert [Path(one.file).name for one in (first, second)] == [
+        f"differential-seed11-{number}.json" for number in (1, 2)
+    ]
+
+
+def test_of_several_cases_the_first_that_shows_it_is_taken(tmp_path: Path) -> None:
+    package = broken(tmp_path / "package", "toywalk", fast=("GOAL_REWARD)", "GOAL_REWARD - 1)"))
+    seeds = np.arange(5, dtype=np.uint64)
+    context = Context("differential", package, SMALL)
+    with pytest.raises(CheckFailed):
+        context.fail("it differs", [Case(seeds=seeds), Case(seeds=seeds, actions=np.ones((20, 5), np.int64))])
+    (finding,) = context.findings
+    assert (finding.rows, finding.steps) == (1, 1)
+
+
+def test_a_hidden_counter_is_found_in_all_calls_since_the_start(tmp_path: Path) -> None:
+    body = (
+        "    def _result(self, carry, outcome):\n"
+        "        self.__dict__['seen'] = self.__dict__.get('seen', 0) + 1\n"
+        "        return super()._result(carry, outcome._replace(reward=outcome.reward + (self.__dict__['seen'] == 23)))"
+    )
+    package = broken(tmp_path / "package", "toywalk", fast=method(body))
+    (finding,) = run_check("differential", package, SMALL).findings
+    assert finding.field == "reward"
+    assert (finding.rows, finding.steps) == (1, 23)
+
+
+@pytest.mark.parametrize("check", ["batch_independence", "benchmark_factory_parity", "invariant_sweep", "auto_reset"])
+def test_the_findings_of_the_checks_are_one_transition_long(check: str, tmp_path: Path) -> None:
+    names = [name for name, (_, _, finder) in FAULTS.items() if finder == check]
+    assert names
+    for number, name in enumerate(names):
+        base, changes, _ = FAULTS[name]
+        (finding,) = run_check(check, broken(tmp_path / str(number), base, **changes), SMALL).findings
+        assert finding.file, name
+        assert finding.steps is not None
+        assert finding.steps <= 1, name
+        assert playback.run(Package.read(tmp_path / str(number)), findings.read(Path(finding.file)).case), name
 
 
 def test_a_check_that_never_met_what_is_declared_fails() -> None:
@@ -254,6 +324,7 @@ def test_an_exception_in_the_package_is_a_finding_with_its_place(tmp_path: Path)
     (finding,) = run_check("differential", package, SMALL).findings
     assert "ZeroDivisionError" in finding.message
     assert f"{package.path / 'reference.py'}:" in finding.message
+    assert (finding.steps, finding.rows) == (1, 1)
 
 
 def test_an_exit_in_the_package_is_a_finding(tmp_path: Path) -> None:

@@ -27,14 +27,18 @@ LAYERS = [
     ["pytest_plugin", "__main__"],
 ]
 HARNESS_LIGHT = {
-    *("harness", "harness.checks", "harness.discovery", "harness.finding", "harness.fingerprint", "harness.gate"),
+    *("harness", "harness.checks", "harness.discovery", "harness.evidence", "harness.finding"),
+    *("harness.fingerprint", "harness.gate"),
     *("harness.keys", "harness.places", "harness.profile", "harness.report", "harness.report_views"),
 }
 ALLOWED = {
     ("harness", "harness.runner"): "a package names its own parts, lazily",
     ("harness.checks", "harness.context"): "the type of what a check is given",
 }
-HEAVY_PARTS = ("rng.tensor", "fast", "vector", "harness", "cli.freeze")  # beside HARNESS_LIGHT; they alone
+HEAVY_PARTS = (  # beside HARNESS_LIGHT; they alone
+    *("rng.tensor", "fast", "vector", "harness"),
+    *("cli.deep", "cli.explain", "cli.faults", "cli.freeze"),
+)
 HEAVY = ("torch", "torchrl", "tensordict")  # import these when they are imported
 
 

@@ -4,6 +4,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from fabricated import copy_package
 
+from simulacrum.harness.checks import NAMES
+
 pytest_plugins = ("pytester",)
 
 
@@ -54,7 +56,7 @@ def test_the_checks_are_tests_and_torch_is_not_needed_to_collect_them(pytester, 
     names = [line for line in result.outlines if "::" in line]
     assert names[0] == "good/spec.md::spec_contract"
     assert "good/spec.md::differential" in names
-    assert len(names) == 11
+    assert len(names) == len(NAMES)
     assert result.ret == 0
 
 
@@ -64,8 +66,15 @@ def test_passes_findings_workers_and_junit(pytester, folder):
     pytester.makepyfile(test_plain="def test_plain():\n    pass\n")
     pytester.makeini("[pytest]\nfilterwarnings = error\n")  # the battery's own warnings are not the project's business
     result = pytester.runpytest_subprocess(
-        "--simulacrum", "--simulacrum-quick", "-n", "2", "-rP", "--junitxml", "junit.xml",
-        "-k", "spec_contract or scripted_policies or plain",
+        "--simulacrum",
+        "--simulacrum-quick",
+        "-n",
+        "2",
+        "-rP",
+        "--junitxml",
+        "junit.xml",
+        "-k",
+        "spec_contract or scripted_policies or plain",
     )
     result.assert_outcomes(passed=4, failed=1)
     told = result.stdout.str()

@@ -151,9 +151,17 @@ def test_an_id_is_read_without_running_anything(source, identifier):
 @pytest.mark.parametrize(
     "source",
     [
-        b"", b"def (", b"\0", b"\xff\xfe", b"(" * 10_000, b"-" * 100_000 + b"1",
-        b"X = Environment(id=NAME)", b'X = Environment(id="a/b")',
-        b'X = Environment(id=f"a/b-v{1}")', b'X = Environment(id="a b/c-v0")', b'X = Other(id="a/b-v0")',
+        b"",
+        b"def (",
+        b"\0",
+        b"\xff\xfe",
+        b"(" * 10_000,
+        b"-" * 100_000 + b"1",
+        b"X = Environment(id=NAME)",
+        b'X = Environment(id="a/b")',
+        b'X = Environment(id=f"a/b-v{1}")',
+        b'X = Environment(id="a b/c-v0")',
+        b'X = Other(id="a/b-v0")',
     ],
 )
 def test_an_id_that_cannot_be_read_is_explained(source):
@@ -289,9 +297,7 @@ def test_make_vec_gives_the_fast_side(folder):
     assert sync.reset(seed=7)[0].tolist() == expected[:2]
 
 
-@pytest.mark.parametrize(
-    "make", [gymnasium.make, gymnasium.make_vec, lambda name: simulacrum.make_fast(name, [2])]
-)
+@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec, lambda name: simulacrum.make_fast(name, [2])])
 def test_without_a_report_nothing_is_made(folder, make):
     (folder / "fast.py").write_text((folder / "fast.py").read_text() + "\n")
     with pytest.raises(gymnasium.error.Error, match=r"package changed.*\nrun: simulacrum validate") as caught:
@@ -323,8 +329,9 @@ print(*sorted({{"torch", "torchrl", "tensordict", "markdown_it", "rich", "jsonsc
 
 
 def test_make_fast_passes_its_options_on(folder):
-    env = simulacrum.make_fast("walk", (2, 3), seed=7, first_instance=4, resets="masked", validate_actions=False,
-                               expose_state=True)
+    env = simulacrum.make_fast(
+        "walk", (2, 3), seed=7, first_instance=4, resets="masked", validate_actions=False, expose_state=True
+    )
     whole = simulacrum.make_fast(ID, 10, seed=7)
     assert env.batch_size == (2, 3)
     assert env.resets == "masked"
@@ -365,8 +372,17 @@ def test_factories_and_environments_work_in_spawned_workers(folder):
 
 def test_public_names_are_pinned():
     assert simulacrum.__all__ == [
-        "Environment", "FastEnv", "GateError", "ReferenceEnv", "ScriptedPolicy", "SimulacrumError", "__version__",
-        "make_fast", "tensor_state",
+        "Environment",
+        "FastEnv",
+        "Fault",
+        "GateError",
+        "ReferenceEnv",
+        "ScriptedPolicy",
+        "SimulacrumError",
+        "Symmetry",
+        "__version__",
+        "make_fast",
+        "tensor_state",
     ]
     assert [name for name in simulacrum.__all__ if not hasattr(simulacrum, name)] == []
     from simulacrum import harness

@@ -63,6 +63,11 @@ TEXT = """
 |---|---|---|
 | go | 2.5 | 2 ** 2 |
 
+| small world | constants | returns |
+|---|---|---|
+| whole | - | - |
+| `tiny` | N = 2 - 1 | go = [-0.5, P] |
+
 | example | state | action | draws | next state | reward | terminated | truncated | observation |
 |---|---|---|---|---|---|---|---|---|
 | 1 | place = [0, 1, 2]; level = 0.1; on = true; t = 4 | 1 | WIND = 1 | level = 0.1 + 0.2 | 0.1 | true | false | - |
@@ -135,6 +140,12 @@ def test_the_other_lists():
     policy = SPEC.policies["go"]
     assert (policy.expected_return, policy.standard_deviation) == (2.5, 4.0)
     assert type(policy.standard_deviation) is float
+
+
+def test_small_worlds():
+    whole, tiny = SPEC.small_worlds
+    assert (whole.name, whole.constants, whole.returns) == ("whole", {}, {})
+    assert (tiny.name, tiny.constants, tiny.returns) == ("tiny", {"N": 1}, {"go": (-0.5, 0.1)})
 
 
 def test_worked_transitions():
@@ -223,6 +234,19 @@ def test_the_examples_environments_can_be_read_whole(package):
         ("slots", "| 7 | WIND |", "| 0 | WIND |", "row 'WIND': a second row of that name"),
         ("fields", "| [-N, N] |", "| [[0, 0, 0], N] |", r"expected numbers as bounds, got \[\[0, 0, 0\], N\]"),
         ("examples", "level = 0.1 + 0.2 |", "level = 0.1 + 0.2; t = 6 |", "t is 5, one more than before, not 6"),
+        (
+            "small_worlds",
+            "| N = 2 - 1 |",
+            "| P = 0.5 |",
+            r"row 'tiny': constants \['P'\]: expected constants whose scalable",
+        ),
+        ("small_worlds", "| go = [", "| stay = [", r"row 'tiny': returns: expected policies of \['go'\], got 'stay'"),
+        (
+            "small_worlds",
+            "[-0.5, P]",
+            "-0.5",
+            r"row 'tiny': returns: expected go = \[mean, standard deviation\], got -0.5",
+        ),
         ("policies", "| policy | expected return |", "| policy | returns |", "has no column 'expected return'"),
     ],
 )
@@ -240,5 +264,6 @@ def test_a_declaration_is_yes_or_no():
 def test_tables_that_may_lack_are_empty():
     spec = Spec("")
     assert (spec.constants, spec.slots, spec.policies, spec.examples, spec.invariants) == ({}, {}, {}, [], [])
+    assert spec.small_worlds == []
     with pytest.raises(SpecError, match=r"spec\.md has no table 'declares'"):
         spec.id  # noqa: B018

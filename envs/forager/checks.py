@@ -1,12 +1,13 @@
 """What the battery knows of forager beside the two implementations: each function takes a whole batch as arrays, [N]
 for the agent's fields and [N, N_BERRIES] for the berries'."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulacrum import ScriptedPolicy
+from simulacrum import ScriptedPolicy, Symmetry
 
 from . import GAINS, GRID, N_BERRIES, N_KINDS, START_ENERGY, STEP_COST
 
@@ -79,6 +80,41 @@ def exhausted(state: Any) -> Rows:
 
 
 TERMINATIONS = [cleared, exhausted]
+
+
+# Spec, "Symmetries". A quarter turn clockwise takes (x, y) to (y, GRID - 1 - x) and each heading to the next one; a
+# slip is such a turn itself, and stays.
+
+
+def turned_clockwise(state: Any) -> dict[str, Ints]:
+    last = GRID - 1
+    return {"x": state.y, "y": last - state.x, "berry_x": state.berry_y, "berry_y": last - state.berry_x}
+
+
+def next_heading(actions: Ints) -> Ints:
+    return (actions + 1) % 4
+
+
+# A mirror from east to west takes the heading h to -h (modulo 4), and would turn a slip anticlockwise, as no slip does;
+# but 3 - action with a slip where there was none, and none where there was one, has the heading -h in both cases.
+
+
+def mirrored(state: Any) -> dict[str, Ints]:
+    return {"x": GRID - 1 - state.x, "berry_x": GRID - 1 - state.berry_x}
+
+
+def one_short_of_mirrored(actions: Ints) -> Ints:
+    return 3 - actions
+
+
+def other_slip(draws: Mapping[str, Any]) -> dict[str, Rows]:
+    return {"SLIP": ~draws["SLIP"]}
+
+
+SYMMETRIES = [
+    Symmetry("quarter_turn", turned_clockwise, next_heading),
+    Symmetry("mirror", mirrored, one_short_of_mirrored, other_slip),
+]
 
 
 def always_north(state: Any, observation: Any) -> int:

@@ -1,11 +1,12 @@
 """What the battery knows of toywalk beside the two implementations: each function takes a whole batch as arrays [N]."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulacrum import ScriptedPolicy
+from simulacrum import ScriptedPolicy, Symmetry
 
 from . import START_RANGE, L
 
@@ -32,6 +33,21 @@ def goal(state: Any) -> Rows:
 
 
 TERMINATIONS = [goal]
+
+
+def as_it_is(state: Any) -> dict[str, Any]:
+    return {}
+
+
+def other_action(actions: Any) -> Any:
+    return 1 - actions
+
+
+def other_slip(draws: Mapping[str, Any]) -> dict[str, Rows]:
+    return {"SLIP": ~draws["SLIP"]}
+
+
+SYMMETRIES = [Symmetry("slip_reverses", as_it_is, other_action, other_slip)]
 
 
 def always_right(state: Any, observation: Any) -> int:

@@ -1,4 +1,4 @@
-"""The command line: ``simulacrum validate``, ``list``, ``new`` and ``freeze``.
+"""The command line: ``simulacrum validate``, ``explain``, ``faults``, ``list``, ``new`` and ``freeze``.
 
 Exit codes: 0 passed (or done), 1 findings, 2 it could not run, 130 interrupted. The arguments are read before anything
 heavy is imported, and each command imports what it needs.
@@ -11,6 +11,8 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from .. import __version__
 from ..errors import SimulacrumError
@@ -80,7 +82,24 @@ def _parser() -> argparse.ArgumentParser:
         dest="devices",
         help="where the fast side runs, the CPU by default; may be given again: the first is that of most checks",
     )
+    command.add_argument(
+        "--deep",
+        action="store_true",
+        help="ever new seeds on all cores until stopped (Ctrl-C); the same command goes on (no report is written)",
+    )
+    command.add_argument("--ray", metavar="ADDRESS", help="with --deep: on a Ray cluster (auto finds a running one)")
+    command.add_argument("--shards", type=int, metavar="N", help="with --deep: stop after N shards")
     command.set_defaults(command=_validate)
+
+    command = commands.add_parser(
+        "explain",
+        help="replay a finding's file: both sides step by step, the first difference marked",
+        description="Replay the case of a finding on the package as it is now, and show both sides beside each other, "
+        "the draws that were made, and the first difference. Exit code: 0 the two sides agree now, 1 they differ, "
+        "2 it could not run.",
+    )
+    command.add_argument("file", metavar="FILE", help="PACKAGE/failures/NAME.json, as validate wrote it")
+    command.set_defaults(command=_explain)
 
     command = commands.add_parser("list", help="the known environments: ID, path, source, and whether they load")
     command.set_defaults(command=_list)
@@ -98,15 +117,59 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
     command.set_defaults(command=_freeze)
+    _faults_parser(commands)
     return parser
 
 
+def _faults_parser(commands: Any) -> None:
+    command = commands.add_parser(
+        "faults",
+        help="put known faults into copies of a package, and tell which check finds which",
+        description="Put known faults into copies of a package, one at a time, and tell which check finds which. Exit "
+        "code: 0 every domain fault was found and every other survivor has a written reason, 1 not so, 2 it could not "
+        "run, 130 interrupted (run it again: it goes on where it stopped).",
+    )
+    command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
+    command.add_argument(
+        "--kind",
+        choices=("domain", "generic", "both", "all"),
+        default="all",
+        help="domain: the package's own faults and those of any package; generic: mutations of either side's source; "
+        "both: misreadings put into both sides alike",
+    )
+    command.add_argument(
+        "-k", dest="expression", metavar="EXPR", help="only faults that match: parts of names with and, or, not"
+    )
+    command.add_argument("--sample", type=int, metavar="N", help="N of them, chosen at random by --seed")
+    command.add_argument("--seed", type=battery_seed, default=0, metavar="S", help="of the sample and of the battery")
+    command.add_argument("--all-checks", action="store_true", help="go on after the first check that finds a fault")
+    command.add_argument("--quick", action="store_true", help="the quick profile")
+    command.add_argument("--workers", type=int, default=2, metavar="N", help="processes, 2 by default")
+    command.add_argument("--output", type=Path, metavar="FILE", help="where results are kept, as JSON lines")
+    command.add_argument("--markdown", type=Path, metavar="FILE", help="write the figures as a page")
+    command.set_defaults(command=_faults)
+
+
 def _validate(arguments: argparse.Namespace) -> int:
+    if arguments.deep:
+        if arguments.quick or arguments.expression or arguments.devices:
+            return complain("--deep runs its own checks in the whole profile on the CPU: without -k, --quick, --device")
+        from .deep import validate_deep
+
+        return validate_deep(arguments.target, seed=arguments.seed, ray=arguments.ray, shards=arguments.shards)
+    if arguments.ray is not None or arguments.shards is not None:
+        return complain("--ray and --shards belong to --deep")
     from .validate import validate
 
     return validate(
         arguments.target, arguments.expression, seed=arguments.seed, quick=arguments.quick, devices=arguments.devices
     )
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    from .explain import explain
+
+    return explain(arguments.file)
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -125,3 +188,9 @@ def _freeze(arguments: argparse.Namespace) -> int:
     from .freeze import freeze
 
     return freeze(arguments.target)
+
+
+def _faults(arguments: argparse.Namespace) -> int:
+    from .faults import faults
+
+    return faults(arguments)

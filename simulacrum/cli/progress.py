@@ -29,19 +29,27 @@ class Display:
     def __init__(self, console: Console, names: Sequence[str]) -> None:
         self.console, self.names = console, tuple(names)
         self.count = 0
+        self.shares: dict[str, float] = {}  # of the checks that run now
 
     @property
     def running(self) -> str:
-        """The check that runs now, with its number."""
-        name = self.names[min(self.count, len(self.names) - 1)]
-        return f"{name} ({min(self.count + 1, len(self.names))} of {len(self.names)})"
+        """The checks that run now, each with its share, and how many have ended."""
+        now = ", ".join(f"{name} {share:.0%}" for name, share in self.shares.copy().items())
+        return f"{now or 'beginning'} ({self.count} of {len(self.names)} checks done)"
+
+    @property
+    def share(self) -> float:
+        """How much of the battery is done, each check taken alike."""
+        return min(1.0, (self.count + sum(self.shares.copy().values())) / max(1, len(self.names)))
 
     def progress(self, name: str, share: float) -> None:
         """How much of a check is done, 0 to 1."""
+        self.shares[name] = share
 
     def finished(self, result: CheckResult) -> None:
         """A check has ended."""
         self.count += 1
+        self.shares.pop(result.name, None)
         line = f"{result.outcome:<15} {result.name:<26} {result.seconds:8.1f} s"
         self.console.print(Text(line, STYLES.get(result.outcome, "")), soft_wrap=True)
 
@@ -55,7 +63,7 @@ class Display:
 
 
 class Bar(Display):
-    """A bar below the lines, for the check that runs now."""
+    """A bar below the lines, for the battery, with the checks that run now."""
 
     def __init__(self, console: Console, names: Sequence[str]) -> None:
         super().__init__(console, names)
@@ -72,12 +80,13 @@ class Bar(Display):
 
     def progress(self, name: str, share: float) -> None:
         """Move the bar."""
-        self._bar.update(self._task, completed=share)
+        super().progress(name, share)
+        self._bar.update(self._task, completed=self.share, description=self.running)
 
     def finished(self, result: CheckResult) -> None:
-        """Print the line, and begin the next check's bar."""
+        """Print the line, and move the bar."""
         super().finished(result)
-        self._bar.reset(self._task, total=1.0, description=self.running)
+        self._bar.update(self._task, completed=self.share, description=self.running)
 
     def __enter__(self) -> Bar:
         self._bar.start()
@@ -90,22 +99,17 @@ class Bar(Display):
 
 
 class Log(Display):
-    """A line whenever a check has run for another ``patience`` seconds."""
+    """A line whenever no check has ended for another ``patience`` seconds."""
 
     def __init__(self, console: Console, names: Sequence[str], patience: float) -> None:
         super().__init__(console, names)
-        self._patience, self._share, self._began = patience, 0.0, time.monotonic()
+        self._patience, self._began = patience, time.monotonic()
         self._news, self._over = threading.Event(), False
         self._watcher = threading.Thread(target=self._watch, name="simulacrum-progress", daemon=True)
-
-    def progress(self, name: str, share: float) -> None:
-        """Note the share for the next line."""
-        self._share = share
 
     def finished(self, result: CheckResult) -> None:
         """Print the line, and begin to wait anew."""
         super().finished(result)
-        self._share, self._began = 0.0, time.monotonic()
         self._news.set()
 
     def _watch(self) -> None:
@@ -114,7 +118,7 @@ class Log(Display):
                 self._news.clear()
                 continue
             seconds = time.monotonic() - self._began
-            self.console.print(f"{'':<15} {self.running}: {self._share:.0%} after {seconds:.0f} s", soft_wrap=True)
+            self.console.print(f"{'':<15} {self.running} after {seconds:.0f} s", soft_wrap=True)
 
     def __enter__(self) -> Log:
         self._began = time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,9 @@ from ..spec import Package
 from . import FINDINGS, INTERRUPTED, PASSED, complain
 from .arguments import some_seed
 from .progress import display
+
+WORKERS = 2  # processes that run checks: each holds torch, and more would gain little
+FEW = 3  # checks that are done before a second process has started
 
 
 def validate(
@@ -63,7 +67,14 @@ def validate(
                 done.append(result)
                 shown.finished(result)
 
-            report = run(package, profile, names=names, progress=shown.progress, finished=finished)
+            report = run(
+                package,
+                profile,
+                names=names,
+                progress=shown.progress,
+                finished=finished,
+                workers=WORKERS if len(names) > FEW and (os.cpu_count() or 1) > 1 else 1,
+            )
     except KeyboardInterrupt:
         _show(console, Report(package, profile, names, done), interrupted=True)
         _say(console, f"Interrupted: {len(done)} of {len(names)} checks ran, and no report was written.")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shlex
+import traceback
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,12 +15,17 @@ import torch
 
 from ..fast import FastEnv
 from ..spec import Package
+from .case import Case
 from .finding import Finding
+from .findings import completed
+from .patterns import Evidence, broadcast
 from .places import writable_folder
+from .playback import Divergence
 from .profile import Profile
 from .surroundings import compilation_possible
 
 Progress = Callable[[str, float], None]
+Cases = Case | Sequence[Case] | None
 
 
 class CheckFailed(Exception):
@@ -65,16 +69,18 @@ class Context:
         """How much of the check is done, 0 to 1."""
         self._progress(self.name, min(share, 1.0))
 
-    def problem(self, message: str, **values: Any) -> None:
-        """Note a finding and go on."""
-        self._add(Finding(self.name, message, **values))
+    def problem(self, message: str, case: Cases = None, **values: Any) -> None:
+        """Note a finding and go on; ``case`` as :meth:`fail` takes it."""
+        self._add(Finding(self.name, message, **values), case)
 
-    def fail(self, finding: Finding | str, trajectories: dict[str, Any] | None = None) -> NoReturn:
-        """Note a finding, write both sides' trajectories beside the report, and end the check."""
+    def fail(self, finding: Finding | str, case: Cases = None) -> NoReturn:
+        """Note a finding and end the check.
+
+        ``case`` is what replays it, or several that may, tried in turn. The smallest that shows it is written to
+        ``failures/`` beside the report, with what both sides do in it.
+        """
         finding = Finding(self.name, finding) if isinstance(finding, str) else finding
-        if trajectories is not None:
-            finding = replace(finding, trajectories=str(self._write(finding, trajectories)))
-        self._add(finding)
+        self._add(finding, case)
         raise CheckFailed(finding.message)
 
     def require(self, condition: bool, message: str) -> None:
@@ -114,12 +120,22 @@ class Context:
         devices = "".join(f" --device {name}" for name in self.profile.devices if self.profile.devices != ("cpu",))
         return f"simulacrum validate {path} -k {self.name} --seed {self.profile.seed}{quick}{devices}"
 
-    def _add(self, finding: Finding) -> None:
-        self.findings.append(replace(finding, replay=self.replay_command()))
+    def raised(self, error: BaseException) -> str:
+        """An exception in words, with where in the package it came from, if it did; else with the innermost frames."""
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if frame.filename.startswith(str(self.package.path))]
+        places = [f"\n    {one.filename}:{one.lineno} in {one.name}: {one.line}" for one in own[-1:] or frames[-3:]]
+        return f"{type(error).__name__}: {error}" + "".join(places)
 
-    def _write(self, finding: Finding, trajectories: dict[str, Any]) -> Path:
-        folder = writable_folder(self.package.path) / "failures"
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{self.name}-seed{self.profile.seed}-instance{finding.instance}.json"
-        file.write_text(json.dumps({"finding": finding.as_dict(), **trajectories}, indent=1) + "\n")
-        return file
+    def _add(self, finding: Finding, case: Cases) -> None:
+        finding = replace(finding, replay=self.replay_command())
+        cases = [case] if isinstance(case, Case) else list(case or ())
+        if cases:
+            folder = writable_folder(self.package.path) / "failures"
+            file = folder / f"{self.name}-seed{self.profile.seed}-{len(self.findings) + 1}.json"
+            finding = completed(self.package, finding, cases, file)
+        elif not finding.hint:
+            finding = replace(
+                finding, hint=broadcast(Evidence(Divergence(0, "", 0, "", kind="raised", error=finding.message)))
+            )
+        self.findings.append(finding)

@@ -2,54 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
 from .. import bits
 from ..reference import state_of
-from ..rng.fixed import FixedDraw
-from ..spec import Example, Package
+from ..rng.fixed import FixedDraw, tensor
+from ..spec import Example, Package, ResetExample
 from .context import Context
 
 Values = dict[str, Any]
 State = Mapping[str, Any]
 
 
+class _Side(Protocol):
+    """One implementation: the values by name of a transition or a first state, and the draws that were asked for."""
+
+    name: str
+
+    def transition(self, state: State, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, list[Any]]: ...
+
+    def initial(self, draws: dict[int, Any]) -> tuple[Values, list[Any]]: ...
+
+
+Run = Callable[[Context, _Side, str], None]
+
+
 def run_examples(context: Context) -> None:
-    """Every example on both sides: draws, next state, reward, flags and observation, by dtype and bits."""
+    """Every example on both sides: draws, next state, reward, flags and observation, by dtype and bits.
+
+    Each difference is a finding of its own, and so is an exception, so that one example hides no other.
+    """
     package = context.package
-    spec, cap = package.spec, package.environment.max_episode_steps
+    runs: list[tuple[str, int, Run]] = [
+        *((f"example {one.name}", 1, partial(_transition, example=one)) for one in package.spec.examples),
+        *((f"reset example {one.name!r}", 0, partial(_initial, first=one)) for one in package.spec.reset_examples),
+    ]
     for side in (_ReferenceSide(package), _FastSide(package)):
-        for example in spec.examples:
-            draws = _numbered(package, example.draws)
-            where = f"example {example.name}, {side.name}"
-            if not _legal(context, where, example):
-                continue
-            got, asked = side.transition(example.state, example.action, draws)
-            _draws(context, where, package, asked, draws)
-            expected = {
-                **{f"state {name}": value for name, value in example.next_state.items() if name != "t"},
-                "reward": example.reward,
-                "terminated": np.bool_(example.terminated),
-                **_seen(example.observation),
-            }
-            _compare(context, where, expected, got)
-            truncated = cap is not None and int(example.next_state["t"]) >= cap
-            if truncated != example.truncated:
-                context.problem(f"{where}: truncated is {example.truncated}, the step cap {cap} says {truncated}")
-        for first in spec.reset_examples:
-            draws = _numbered(package, first.draws)
-            where = f"reset example {first.name!r}, {side.name}"
-            got, asked = side.initial(draws)
-            _draws(context, where, package, asked, draws)
-            expected = {
-                **{f"state {name}": value for name, value in first.state.items() if name != "t"},
-                **_seen(first.observation),
-            }
-            _compare(context, where, expected, got)
+        for name, steps, run in runs:
+            where, before = f"{name}, {side.name}", len(context.findings)
+            try:
+                run(context, side, where)
+            except Exception as error:
+                context.problem(f"{where}: {type(error).__name__}: {error}")
+            context.findings[before:] = [replace(one, steps=steps, rows=1) for one in context.findings[before:]]
+            context.count("examples run")
+
+
+def _transition(context: Context, side: _Side, where: str, example: Example) -> None:
+    if not _legal(context, where, example):
+        return
+    draws = _numbered(context.package, example.draws)
+    got, asked = side.transition(example.state, example.action, draws)
+    _draws(context, where, asked, draws)
+    expected = {
+        **{f"state {name}": value for name, value in example.next_state.items() if name != "t"},
+        "reward": example.reward,
+        "terminated": np.bool_(example.terminated),
+        **_seen(example.observation),
+    }
+    _compare(context, where, expected, got)
+    cap = context.package.environment.max_episode_steps
+    truncated = cap is not None and int(example.next_state["t"]) >= cap
+    if truncated != example.truncated:
+        context.problem(f"{where}: truncated is {example.truncated}, the step cap {cap} says {truncated}")
+
+
+def _initial(context: Context, side: _Side, where: str, first: ResetExample) -> None:
+    draws = _numbered(context.package, first.draws)
+    got, asked = side.initial(draws)
+    _draws(context, where, asked, draws)
+    state = {f"state {name}": value for name, value in first.state.items() if name != "t"}
+    _compare(context, where, {**state, **_seen(first.observation)}, got)
 
 
 def _legal(context: Context, where: str, example: Example) -> bool:
@@ -78,9 +107,9 @@ def _seen(observation: Any) -> Values:
     return {"observation": observation}
 
 
-def _draws(context: Context, where: str, package: Package, asked: list[Any], draws: dict[int, Any]) -> None:
+def _draws(context: Context, where: str, asked: list[Any], draws: dict[int, Any]) -> None:
     """The draws that were made are those of the slot table: distribution, arguments, and how often."""
-    stated = {slot.number: slot for slot in package.spec.slots.values()}
+    stated = {slot.number: slot for slot in context.package.spec.slots.values()}
     made: dict[int, int] = {}
     for number, kind, count, arguments in asked:
         slot = stated[number]
@@ -121,7 +150,7 @@ class _ReferenceSide:
 
     def transition(self, state: State, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, list[Any]]:
         env = self.env
-        draw = FixedDraw(draws, _plain)
+        draw = FixedDraw(draws)
         env.set_state(
             {
                 "state": {name: value for name, value in state.items() if name != "t"},
@@ -133,7 +162,7 @@ class _ReferenceSide:
         return {**self._view(after), "reward": env._reward_type(reward), "terminated": terminated}, draw.asked
 
     def initial(self, draws: dict[int, Any]) -> tuple[Values, list[Any]]:
-        draw = FixedDraw(draws, _plain)
+        draw = FixedDraw(draws)
         state = self.env.initial(draw)
         state.t = 0
         return self._view(state), draw.asked
@@ -172,14 +201,7 @@ class _FastSide:
         return {**values, **_seen(seen)}
 
 
-def _plain(value: Any, kind: str) -> Any:
-    """An outcome as the scalar or the array that a plain draw gives."""
-    if isinstance(value, list):
-        return np.array(value, {"uniform": np.float32, "bernoulli": np.bool_, "bits": np.int64}.get(kind, np.int32))
-    return np.float32(value) if kind == "uniform" else value
-
-
-def _row(value: Any, kind: str) -> torch.Tensor:
+def _row(value: Any, dtype: str) -> torch.Tensor:
     """An outcome as the tensor [1, ...] that a batched draw gives."""
-    dtypes = {"uniform": torch.float32, "bernoulli": torch.bool, "bits": torch.int64}
-    return torch.tensor([value], dtype=dtypes.get(kind, torch.int32))
+    row: torch.Tensor = tensor([value], dtype)
+    return row

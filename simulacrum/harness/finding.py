@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,8 +19,12 @@ class Finding:
         field: the first thing that differs.
         reference, fast: both values, with dtype and bits where they print alike.
         action: the action of the step.
-        replay: the command that shows the finding again.
-        trajectories: the file with both sides' trajectories.
+        reached: how the state was reached, where that is not by playing (``no rollout reached it``, say).
+        hint: the likely cause, and what to look at, where the pattern is known.
+        rule: the rules of the spec that the sources name where they set the field.
+        steps, rows: transitions and rows of the shrunk case; 0 steps for a first state.
+        file: the case, and what both sides do in it; ``simulacrum explain FILE`` shows it.
+        replay: the command that runs the check again with the same seed.
     """
 
     check: str
@@ -34,7 +39,12 @@ class Finding:
     fast: str = ""
     action: str = ""
     replay: str = ""
-    trajectories: str = ""
+    reached: str = ""
+    hint: str = ""
+    rule: str = ""
+    steps: int | None = None
+    rows: int | None = None
+    file: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """What is set, for JSON."""
@@ -46,9 +56,9 @@ class Finding:
         lines = [f"{self.check}: {self.message}"]
         if where:
             lines.append("  at         " + ", ".join(where))
-        for name in ("field", "action", "reference", "fast", "trajectories", "replay"):
-            if getattr(self, name):
-                lines.append(f"  {name:<10} {getattr(self, name)}")
+        for name, value in self._values().items():
+            if value:
+                lines.append(f"  {name:<10} " + "\n             ".join(value.splitlines()))
         return "\n".join(lines)
 
     def _where(self) -> list[tuple[str, Any]]:
@@ -59,3 +69,17 @@ class Finding:
             ("episode", self.episode),
             ("step", self.step),
         ]
+
+    def _values(self) -> dict[str, str]:
+        names = ("field", "action", "reference", "fast", "reached", "hint", "rule")
+        case = f"{_many(self.steps, 'transition')} of {_many(self.rows, 'row')}" if self.file else ""
+        return {
+            **{name: getattr(self, name) for name in names},
+            "case": case,
+            "explain": f"simulacrum explain {shlex.quote(self.file)}" if self.file else "",
+            "replay": self.replay,
+        }
+
+
+def _many(number: int | None, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

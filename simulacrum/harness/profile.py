@@ -15,6 +15,10 @@ class Profile:
         sizes: batch size N -> (rows compared with a reference, steps) of the differential check.
         sweep: (N, steps) of the invariant sweep.
         independence: (N, steps) of the batch-independence check's large batch.
+        transitions: how many single injected transitions are compared.
+        search: (rounds, rows a round) of the guided search and of coverage's, and the steps of the runs that follow.
+        ends: how often coverage must see each cause of an end.
+        keeps: whether what the search found is kept in the package's corpus.
         episodes: (reference, fast) episodes of a scripted policy.
         compiled: whether compiled graphs are compared.
         processes: whether other processes are started (another thread count, hash seed, collectors with workers).
@@ -37,6 +41,10 @@ class Profile:
     )
     sweep: tuple[int, int] = (4096, 400)
     independence: tuple[int, int] = (4096, 200)
+    transitions: int = 600_000
+    search: tuple[int, int, int] = (60, 1024, 200)
+    ends: int = 100
+    keeps: bool = True
     episodes: tuple[int, int] = (400, 20_000)
     compiled: bool = True
     processes: bool = True
@@ -54,6 +62,10 @@ QUICK = Profile(
     sizes={1: (1, 400), 7: (7, 300), 65: (65, 150), 513: (33, 100)},
     sweep=(1024, 200),
     independence=(513, 100),
+    transitions=20_000,
+    search=(6, 512, 40),
+    ends=20,
+    keeps=False,
     episodes=(50, 5000),
     compiled=False,
     processes=False,

@@ -74,20 +74,33 @@ def reference_record(
     outcomes: Sequence[tuple[float, bool, bool]] | None = None,
 ) -> Record:
     """The record of some references: observations, infos, states, and of a step (reward, terminated, truncated)."""
+    states = [state_of(env) for env in envs]
+    clocks = [(env._seed, env._episode, state.t) for env, state in zip(envs, states, strict=True)]
+    return stacked_record(package, states, clocks, seen, infos, outcomes)
+
+
+def stacked_record(
+    package: Package,
+    states: Sequence[Any],
+    clocks: Sequence[tuple[Any, int, int]],
+    seen: Sequence[Any],
+    infos: Sequence[Mapping[str, Any]],
+    outcomes: Sequence[tuple[float, bool, bool]] | None = None,
+) -> Record:
+    """The same of states, (seed, episode, t), observations, infos and outcomes that were gathered row by row."""
     record: Record = {}
     for name, space in observation_names(package).items():
         key = name.partition(".")[2]
         values = [value[key] for value in seen] if key else list(seen)
         record[name] = _stacked(name, values, np.dtype(space.dtype), space.shape or (), strict=True)
-    states = [state_of(env) for env in envs]
     for name, field in package.spec.fields.items():
         if name != "t":
             record[f"state.{name}"] = _stacked(
                 f"state.{name}", [getattr(state, name) for state in states], field.dtype, field.shape
             )
-    record["clock.seed"] = np.array([env._seed for env in envs], np.uint64)
-    record["clock.episode"] = np.array([env._episode for env in envs], np.int64)
-    record["clock.t"] = np.array([state.t for state in states], np.int64)
+    record["clock.seed"] = np.array([clock[0] for clock in clocks], np.uint64)
+    record["clock.episode"] = np.array([clock[1] for clock in clocks], np.int64)
+    record["clock.t"] = np.array([clock[2] for clock in clocks], np.int64)
     for name in infos[0] if infos else ():
         if name != "seed":
             key = name if name == "action_mask" else f"info.{name}"
@@ -119,7 +132,7 @@ def _stacked(
 
 def difference(reference: Record, fast: Record) -> tuple[str, int, Any, Any] | None:
     """The first difference of two records: (field, row, reference's value, fast's value); None where there is none."""
-    names = [name for name in reference if name in fast]
+    names = sorted((name for name in reference if name in fast), key=_causes_first)
     absent = sorted(set(reference) ^ set(fast))
     if absent:
         side = "reference" if absent[0] in reference else "fast side"
@@ -133,6 +146,11 @@ def difference(reference: Record, fast: Record) -> tuple[str, int, Any, Any] | N
             row = int(np.argmin(equal))
             return name, row, one[row], other[row]
     return None
+
+
+def _causes_first(name: str) -> int:
+    """Where a field stands among others that differ: the state, then what follows from it."""
+    return 0 if name.startswith(("state.", "clock.")) else 1 if name in OUTCOME else 2
 
 
 def take(record: Record, rows: Any) -> Record:

@@ -16,6 +16,7 @@ from ..errors import PackageError
 from ..spec.package import Package
 from . import checks, fingerprint, keys, report_views
 from .discovery import read_id, remember
+from .evidence import evidence
 from .finding import Finding
 from .places import SIGNATURE, report_path, write_atomically
 from .profile import DEFAULT, Profile
@@ -47,6 +48,7 @@ class CheckResult:
             "outcome": self.outcome,
             "seconds": self.seconds,
             "counts": self.counts,
+            "evidence": evidence(self.name, self.outcome, self.counts),
             "notes": self.notes,
             "findings": [finding.as_dict() for finding in self.findings],
             "facts": self.facts,

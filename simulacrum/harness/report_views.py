@@ -7,6 +7,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from .evidence import CAVEAT, words
 from .finding import Finding
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def text(report: Content) -> str:
     lines = [headline(report), ""]
     for check in report["checks"]:
         lines.append(f"{check['outcome']:<15} {check['name']:<26} {check['seconds']:8.1f} s  {counted(check)}".rstrip())
-        lines += [f"{'':<16}note: {note}" for note in check["notes"]]
+        lines += [f"{'':<16}{line}" for line in said(check)]
         for finding in findings(check):
             lines += ["", *(f"    {line}" for line in finding.splitlines()), ""]
     lines.append("")
@@ -42,7 +43,7 @@ def table(report: Content) -> Table:
     made.add_column("seconds", justify="right")
     made.add_column("what")
     for check in report["checks"]:
-        what = "\n".join([*filter(None, [counted(check)]), *check["notes"], *findings(check)])
+        what = "\n".join([*filter(None, [counted(check)]), *said(check), *findings(check)])
         outcome = Text(check["outcome"], STYLES.get(check["outcome"], ""))
         made.add_row(check["name"], outcome, f"{check['seconds']:.1f}", Text(what))
     return made
@@ -85,6 +86,8 @@ def summary(report: Content) -> list[tuple[str, str]]:
     speeds = {name: value for name, value in report["throughput"].items() if isinstance(value, (int, float, str))}
     if speeds:
         pairs.append(("throughput", _numbers(speeds)))
+    if any(check.get("evidence") for check in report["checks"]):
+        pairs.append(("how sure", CAVEAT))
     return [*pairs, ("commit", report["git"] or "none")]
 
 
@@ -98,6 +101,11 @@ def vouched(report: Content) -> list[tuple[str, str]]:
 def counted(check: Content) -> str:
     """A check's counts in words."""
     return _numbers(check["counts"])
+
+
+def said(check: Content) -> list[str]:
+    """How sure a check is, and its notes."""
+    return [*filter(None, [words(check.get("evidence"))]), *(f"note: {note}" for note in check["notes"])]
 
 
 def findings(check: Content) -> list[str]:
@@ -115,7 +123,7 @@ def _numbers(values: dict[str, Any]) -> str:
 
 
 def _html_of(check: Content) -> str:
-    lines = [f"<div>{escape(line)}</div>" for line in [*filter(None, [counted(check)]), *check["notes"]]]
+    lines = [f"<div>{escape(line)}</div>" for line in [*filter(None, [counted(check)]), *said(check)]]
     return "".join(lines + [f"<pre>{escape(finding)}</pre>" for finding in findings(check)])
 
 

@@ -11,7 +11,8 @@ from ..spec import Package
 from .records import Record, observation_of, state_namespace
 
 EDGE_SEEDS = (0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1)
-MODES = ("random", "held", "edges")
+SWARM = 64
+MODES = ("random", "held", "edges", "some left out")
 
 
 def seeds(rng: np.random.Generator, count: int) -> np.ndarray:
@@ -63,46 +64,73 @@ def edge_actions(space: spaces.Space[Any], rng: np.random.Generator, count: int)
 class Actions:
     """Actions for N rows, step after step; each row follows one way of choosing for a while, then another.
 
-    The ways: uniformly random; one action held for a run of steps; at the bounds; each scripted policy of the package.
+    The ways: uniformly random; one action held for a run of steps; at the bounds; with some actions left out (as swarm
+    testing does: what never happens makes room for what then does); each scripted policy of the package. With
+    ``left_out`` every row follows the fourth.
     """
 
-    def __init__(self, package: Package, rng: np.random.Generator, rows: int, mean_run: float = 40.0) -> None:
+    def __init__(
+        self,
+        package: Package,
+        rng: np.random.Generator,
+        rows: int,
+        mean_run: float = 40.0,
+        left_out: bool = False,
+    ) -> None:
         self.package, self.rng, self.rows = package, rng, rows
         self.space = package.environment.action_space
         self.policies = [policy.policy for policy in package.checks.POLICIES]
         self.change = 1.0 / mean_run
         self.ways = len(MODES) + len(self.policies)
-        self.way = rng.integers(0, self.ways, rows)
+        self.only = 3 if left_out else None
+        self.way = self._some_way()
         self.held = random_actions(self.space, rng, rows)
+        self.allowed = rng.random((rows, SWARM)) < 0.5  # by the number of an action, or of a component
 
     def next(self, now: Record) -> np.ndarray:
         """The actions for what all N rows show now: [N, *shape] in the space's dtype, in new memory."""
         rng = self.rng
         changing = rng.random(self.rows) < self.change
-        self.way = np.where(changing, rng.integers(0, self.ways, self.rows), self.way)
+        self.way = np.where(changing, self._some_way(), self.way)
+        self.allowed[changing] = rng.random((int(changing.sum()), SWARM)) < 0.5
         fresh = random_actions(self.space, rng, self.rows)
         letting_go = self._wide(rng.random(self.rows) < 0.15)
         self.held = np.where(letting_go, fresh, self.held)
         actions = np.where(self._wide(self.way == 1), self.held, fresh)
         actions = np.where(self._wide(self.way == 2), edge_actions(self.space, rng, self.rows), actions)
+        actions = np.where(self._wide(self.way == 3) & self._left_out(fresh), self.held, actions)
         for number, policy in enumerate(self.policies, len(MODES)):
             chosen = self._wide(self.way == number)
             if chosen.any():
                 actions = np.where(chosen, policy_actions(self.package, policy, now), actions)
         actions = actions.astype(self.space.dtype)
-        return self._legal(actions, now)
+        return legal_actions(self.space, rng, actions, now)
 
-    def _legal(self, actions: np.ndarray, now: Record) -> np.ndarray:
-        """Illegal actions replaced by random legal ones, where the environment has an action mask."""
-        mask = now.get("action_mask")
-        if mask is None or not isinstance(self.space, spaces.Discrete):
-            return actions
-        legal = np.take_along_axis(mask, (actions - self.space.start)[:, None], 1)[:, 0]
-        other = np.argmax(mask * self.rng.random(mask.shape), axis=1) + self.space.start
-        return np.where(legal, actions, other).astype(self.space.dtype)
+    def _some_way(self) -> np.ndarray:
+        if self.only is not None:
+            return np.full(self.rows, self.only)
+        return self.rng.integers(0, self.ways, self.rows)
+
+    def _left_out(self, actions: np.ndarray) -> np.ndarray:
+        """Which actions [N], or components of actions [N, *shape], a row leaves out: the held ones take their place."""
+        if isinstance(self.space, spaces.Discrete):
+            number = (actions.astype(np.int64) - self.space.start) % SWARM
+            return ~np.take_along_axis(self.allowed, number[:, None], 1)[:, 0]
+        components = np.arange(int(np.prod(actions.shape[1:]))) % SWARM
+        return ~self.allowed[:, components].reshape(actions.shape)
 
     def _wide(self, mask: np.ndarray) -> np.ndarray:
         return mask.reshape(-1, *(1,) * len(self.space.shape or ()))
+
+
+def legal_actions(space: spaces.Space[Any], rng: np.random.Generator, actions: np.ndarray, now: Record) -> np.ndarray:
+    """Illegal actions replaced by random legal ones, where the environment has an action mask."""
+    mask = now.get("action_mask")
+    if mask is None or not isinstance(space, spaces.Discrete):
+        return actions
+    legal = np.take_along_axis(mask, (actions - space.start)[:, None], 1)[:, 0]
+    other = np.argmax(mask * rng.random(mask.shape), axis=1) + space.start
+    return np.where(legal, actions, other).astype(space.dtype)
 
 
 def policy_actions(package: Package, policy: Any, now: Record) -> np.ndarray:

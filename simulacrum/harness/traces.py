@@ -20,7 +20,7 @@ from ..fast import FastEnv
 from ..fast.specs import torch_dtype
 from ..rng.tensor import Draw
 from ..spec import Package
-from .lockstep import FastRows
+from .lockstep import FastRows, References
 from .records import Record
 
 ACTION_SLOT = 239
@@ -97,6 +97,18 @@ def digest(package: Package, env: FastEnv[Any], steps: int) -> str:
     """SHA-256 over a trace."""
     total = bits.Digest()
     for ended, now in trace(package, env, steps):
+        total.update(ended)
+        total.update(now)
+    return total.hexdigest()
+
+
+def reference_digest(package: Package, seed: int, steps: int, rows: int = 3) -> str:
+    """SHA-256 over what some references show from ``seed``, ``seed + 1`` ... on."""
+    references, total = References(package, rows), bits.Digest()
+    now = references.reset(np.arange(rows, dtype=np.uint64) + np.uint64(seed))
+    total.update(now)
+    for _ in range(steps):
+        ended, now = references.step(actions_at(package, now))
         total.update(ended)
         total.update(now)
     return total.hexdigest()

@@ -9,7 +9,7 @@ from ..spec import Package
 from .records import Record, observation_of, plain, take
 
 if TYPE_CHECKING:
-    from .lockstep import Step
+    from .sides import Step
 
 
 def trajectory(

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 from .. import bits
 from ..spec import Package
 from ..vector import FastVectorEnv
+from .case import Case
 from .context import Context
 from .finding import Finding
 from .records import Record, columns, observation_names
@@ -130,5 +131,20 @@ def _equal(context: Context, mode: AutoresetMode, want: Record, shown: Record, n
                     episode,
                     t,
                     name,
-                )
+                ),
+                _cases(context, mode, now, place, row),
             )
+
+
+def _cases(context: Context, mode: AutoresetMode, now: Record, place: np.ndarray, row: int) -> list[Case]:
+    """The row's step, then its last two, by the reference and by the adapter.
+
+    A NEXT_STEP adapter makes its steps as one without autoresets, and more in the step after an end.
+    """
+    form = "VectorEnv SameStep" if mode is AutoresetMode.SAME_STEP else "VectorEnv Disabled"
+    cases, last = [], int(place[row])
+    for first in (last, max(last - 1, 0)):
+        starts = {name: value[first, [row]] for name, value in now.items()}
+        actions = actions_at(context.package, {name: value[first : last + 1, [row]] for name, value in now.items()})
+        cases.append(Case(starts=starts, actions=actions, form=form))
+    return cases

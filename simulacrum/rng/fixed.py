@@ -1,14 +1,31 @@
-"""Draws with given outcomes: what the worked examples of a spec run with, in place of either form of ``Draw``."""
+"""Draws with given outcomes, in place of either form of ``Draw``: for worked examples and enumerated worlds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from ..errors import DrawError
-from .arguments import Shape, items
+from .arguments import Shape, bit_width, float_dtype, items
 
 Convert = Callable[[Any, str], Any]
+
+
+def plain(value: Any, dtype: str) -> Any:
+    """An outcome as the scalar or the array that a plain draw gives."""
+    if isinstance(value, (list, np.ndarray)):
+        return np.array(value, dtype)
+    return np.dtype(dtype).type(value) if dtype.startswith("float") else value
+
+
+def tensor(values: Any, dtype: str) -> Any:
+    """Outcomes [N, ...] as the tensor that a batched draw gives: 64 bits are the int64 of the same bits."""
+    import torch  # here: the plain form works without
+
+    array = np.array(values, dtype)
+    return torch.from_numpy(array.view(np.int64) if dtype == "uint64" else array)
 
 
 class FixedDraw:
@@ -16,26 +33,27 @@ class FixedDraw:
 
     Args:
         outcomes: by slot number: one value, or a list by index.
-        convert: makes an outcome (a number, or nested lists) and a distribution's name into what a draw gives.
+        convert: makes an outcome (a number, or an array of the draw's shape) and the name of its dtype into what a
+            draw gives; by default what the plain form gives.
     """
 
-    def __init__(self, outcomes: Mapping[int, Any], convert: Convert) -> None:
+    def __init__(self, outcomes: Mapping[int, Any], convert: Convert = plain) -> None:
         self.outcomes = dict(outcomes)
         self.convert = convert
         self.asked: list[tuple[int, str, int, tuple[Any, ...]]] = []
 
     @property
     def rows(self) -> int:
-        """Examples run one row."""
+        """N, the number of rows that the draws are for."""
         return 1
 
     def bits(self, slot: int, width: int = 32, *, index: int = 0, shape: Shape = None) -> Any:
         """The stated outcome."""
-        return self._outcome(slot, "bits", (width,), index, shape)
+        return self._outcome(slot, "bits", (width,), index, shape, "uint64" if bit_width(width) == 64 else "int64")
 
     def uniform(self, slot: int, *, index: int = 0, shape: Shape = None, dtype: Any = "float32") -> Any:
         """The stated outcome."""
-        return self._outcome(slot, "uniform", (), index, shape)
+        return self._outcome(slot, "uniform", (), index, shape, float_dtype(dtype))
 
     def randint(self, slot: int, n: int, *, index: int = 0, shape: Shape = None) -> Any:
         """The stated outcome."""
@@ -43,7 +61,7 @@ class FixedDraw:
 
     def bernoulli(self, slot: int, p: float, *, index: int = 0, shape: Shape = None) -> Any:
         """The stated outcome."""
-        return self._outcome(slot, "bernoulli", (p,), index, shape)
+        return self._outcome(slot, "bernoulli", (p,), index, shape, "bool")
 
     def categorical(self, slot: int, weights: Any, *, index: int = 0, shape: Shape = None) -> Any:
         """The stated outcome."""
@@ -53,17 +71,50 @@ class FixedDraw:
         """The stated outcome."""
         return self._outcome(slot, "permutation", (n,), index, (n,))
 
-    def _outcome(self, slot: int, kind: str, arguments: tuple[Any, ...], index: int, shape: Shape) -> Any:
+    def _outcome(
+        self, slot: int, kind: str, arguments: tuple[Any, ...], index: int, shape: Shape, dtype: str = "int32"
+    ) -> Any:
         if int(slot) not in self.outcomes:
-            raise DrawError(f"slot {slot!r} is drawn, but the example states no outcome for it")
-        stated = self.outcomes[int(slot)]
-        _, count = items(shape)
+            raise DrawError(f"slot {slot!r} is drawn, but no outcome is stated for it")
+        sizes, count = items(shape)
         self.asked.append((int(slot), kind, index + count, arguments))
+        first = 0 if kind == "permutation" else index  # whose outcome is one list, wherever its indices begin
+        return self._stated(slot, first, count, shape is None, sizes, dtype)
+
+    def _stated(self, slot: int, index: int, count: int, single: bool, sizes: tuple[int, ...], dtype: str) -> Any:
+        stated = self.outcomes[int(slot)]
         listed = stated if isinstance(stated, list) else [stated]
-        if kind != "permutation" and index + count > len(listed):
-            raise DrawError(
-                f"slot {slot!r}: index {index + count - 1} is drawn, the example states {len(listed)} outcomes"
-            )
-        if shape is None:
-            return self.convert(listed[index], kind)
-        return self.convert(listed[index : index + count] if kind != "permutation" else listed, kind)
+        _expect(slot, index + count, len(listed))
+        if single:
+            return self.convert(listed[index], dtype)
+        return self.convert(np.array(listed[index : index + count], dtype).reshape(sizes), dtype)
+
+
+class FixedRows(FixedDraw):
+    """The same for N rows at once, each with outcomes of its own: tensors [N, *shape] of the real draws' dtypes.
+
+    Args:
+        outcomes: by slot number: an array [N], or [N, K] by index.
+        rows: N.
+        convert: makes an array [N, *shape] and the name of its dtype into what a draw gives; by default a tensor on
+            the CPU.
+    """
+
+    def __init__(self, outcomes: Mapping[int, np.ndarray], rows: int, convert: Convert = tensor) -> None:
+        super().__init__({slot: np.asarray(values).reshape(rows, -1) for slot, values in outcomes.items()}, convert)
+        self._rows = rows
+
+    @property
+    def rows(self) -> int:
+        """N, the number of rows that the draws are for."""
+        return self._rows
+
+    def _stated(self, slot: int, index: int, count: int, single: bool, sizes: tuple[int, ...], dtype: str) -> Any:
+        stated = self.outcomes[int(slot)]
+        _expect(slot, index + count, stated.shape[1])
+        return self.convert(stated[:, index : index + count].reshape(self._rows, *sizes), dtype)
+
+
+def _expect(slot: int, wanted: int, stated: int) -> None:
+    if wanted > stated:
+        raise DrawError(f"slot {slot!r}: index {wanted - 1} is drawn, {stated} outcomes are stated")

@@ -3,6 +3,6 @@
 from .document import Spec
 from .environment import Environment
 from .package import Package
-from .rows import Example, Field, Policy, ResetExample, Slot
+from .rows import Example, Field, Policy, ResetExample, Slot, SmallWorld
 
-__all__ = ["Environment", "Example", "Field", "Package", "Policy", "ResetExample", "Slot", "Spec"]
+__all__ = ["Environment", "Example", "Field", "Package", "Policy", "ResetExample", "Slot", "SmallWorld", "Spec"]

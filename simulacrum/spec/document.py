@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 from ..errors import SpecError
 from .expressions import assignments, evaluate, parse_call
-from .rows import Example, Field, Policy, ResetExample, Slot
+from .rows import Example, Field, Policy, ResetExample, Slot, SmallWorld
 from .spaces import Space
 from .tables import Table, read_tables
 
@@ -185,6 +185,11 @@ class Spec:
         return self._rows("invariant", lambda row: row["invariant"])
 
     @cached_property
+    def symmetries(self) -> list[str]:
+        """The names of the symmetries."""
+        return self._rows("symmetry", lambda row: row["symmetry"])
+
+    @cached_property
     def policies(self) -> dict[str, Policy]:
         """The scripted policies with their expected returns."""
 
@@ -195,6 +200,26 @@ class Spec:
             return Policy(row["policy"], float(mean), float(deviation))
 
         return {policy.name: policy for policy in self._rows("policy", read)}
+
+    @cached_property
+    def small_worlds(self) -> list[SmallWorld]:
+        """The worlds that are small enough to be compared wholly."""
+        return self._rows("small world", self._small_world)
+
+    def _small_world(self, row: dict[str, str]) -> SmallWorld:
+        constants = {name: evaluate(cell, self.constants) for name, cell in assignments(row["constants"]).items()}
+        fixed = [name for name in constants if name not in self.scalable]
+        if fixed:
+            raise SpecError(f"constants {fixed}: expected constants whose scalable is yes, of {self.scalable}")
+        returns = {name: evaluate(cell, self.constants) for name, cell in assignments(row["returns"]).items()}
+        for name, figures in returns.items():
+            if name not in self.policies:
+                raise SpecError(f"returns: expected policies of {list(self.policies)}, got {name!r}")
+            if not isinstance(figures, list) or len(figures) != 2:
+                raise SpecError(f"returns: expected {name} = [mean, standard deviation], got {figures!r}")
+        return SmallWorld(
+            row["small world"], constants, {name: (float(mean), float(sd)) for name, (mean, sd) in returns.items()}
+        )
 
     @cached_property
     def examples(self) -> list[Example]:

@@ -22,6 +22,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from ..errors import PackageError, SimulacrumError
+from .constants import with_values
 from .document import Spec
 from .environment import Environment
 
@@ -111,6 +112,15 @@ class Package:
     def checks(self) -> ModuleType:
         """``checks.py``."""
         return self.module("checks")
+
+    def with_constants(self, values: Mapping[str, Any]) -> Package:
+        """The same package with some constants replaced, in memory; it loads as a module set of its own.
+
+        Bounds, shapes, slots and whatever else ``spec.md`` and ``__init__.py`` compute from them follow. Raises
+        :class:`PackageError` for a constant that is not there or is no plain literal.
+        """
+        package = Package(self.path, with_values(self.files, self.spec, values))
+        return _loaded.setdefault(package.module_name, package)
 
     def _implementation(self, name: str, base: str) -> type[Any]:
         module = self.module(name)

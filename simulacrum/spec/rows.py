@@ -64,3 +64,13 @@ class Policy:
     name: str
     expected_return: float
     standard_deviation: float
+
+
+@dataclass(frozen=True)
+class SmallWorld:
+    """A world that is small enough to be compared wholly: which constants it replaces (none: the environment as it
+    is), and the exact (mean, standard deviation) of the return of some scripted policies in it."""
+
+    name: str
+    constants: Mapping[str, Any]
+    returns: Mapping[str, tuple[float, float]]

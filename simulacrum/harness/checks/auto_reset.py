@@ -23,6 +23,7 @@ def check(context: Context) -> None:
         env = context.env(ROWS, seeds(context.rng, ROWS), resets=resets)
         lockstep = Lockstep(context, env, np.arange(ROWS), setting, fused)
         _masks(context, lockstep, steps)
+        _after_a_seed(context, lockstep)
         if cap is not None:
             _at_the_cap(context, lockstep, cap)
         _together(context, resets, fused, setting)
@@ -60,17 +61,35 @@ def _masks(context: Context, lockstep: Lockstep, steps: int) -> None:
         _tally(context, ended, ROWS)
 
 
-def _at_the_cap(context: Context, lockstep: Lockstep, cap: int) -> None:
-    """All rows one step before the cap: the step truncates them all, also where it terminates; then two more."""
-    states = {name: value.copy() for name, value in lockstep.now.items()}
-    states["clock.t"][:] = cap - 1
-    states["clock.seed"][:] = seeds(context.rng, ROWS)
-    states["clock.episode"][:] = context.rng.integers(0, 2**32 - 8, ROWS)
-    now = lockstep.enter(states)
+def _after_a_seed(context: Context, lockstep: Lockstep) -> None:
+    """``set_seed`` waits for a whole reset: until then resets by mask, of all rows too, go on with the streams."""
     actions = Actions(context.package, context.rng, ROWS)
-    for _ in range(3):
+    lockstep.fast.env.set_seed(int(context.rng.integers(0, 2**62)))
+    for share in (0.3, 1.0, 0.3):
+        now = lockstep.reset(mask=context.rng.random(ROWS) < share)
         ended, now = lockstep.step(actions.next(now))
         _tally(context, ended, ROWS)
+        context.count("partial resets")
+    lockstep.reset(seeds(context.rng, ROWS))
+
+
+def _at_the_cap(context: Context, lockstep: Lockstep, cap: int) -> None:
+    """All rows one step before the cap: the step truncates them all, also where it terminates; then two more.
+
+    Then some of them are reset there by mask, twice over: the step truncates the others, and begins theirs.
+    """
+    actions = Actions(context.package, context.rng, ROWS)
+    for share in (0.0, 0.5):
+        states = {name: value.copy() for name, value in lockstep.now.items()}
+        states["clock.t"][:] = cap - 1
+        states["clock.seed"][:] = seeds(context.rng, ROWS)
+        states["clock.episode"][:] = context.rng.integers(0, 2**32 - 8, ROWS)
+        now, mask = lockstep.enter(states), context.rng.random(ROWS) < share
+        for _ in range(2 if mask.any() else 0):
+            now = lockstep.reset(mask=mask)
+        for _ in range(3):
+            ended, now = lockstep.step(actions.next(now))
+            _tally(context, ended, ROWS)
 
 
 def _together(context: Context, resets: str, fused: bool, setting: str) -> None:

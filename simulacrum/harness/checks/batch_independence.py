@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..case import Case
 from ..context import Context
 from ..finding import Finding
 from ..lockstep import FastRows
+from ..playback import AFTER_RESET, AFTER_STEP, NEXT_FIRST
 from ..records import Record, difference, plain, take
 from ..sources import Actions, seeds
 
@@ -36,7 +38,7 @@ def _permuted(context: Context, rows: int, steps: int) -> None:
     fast, now = _start(context, instance_seeds)
     other, other_now = _start(context, instance_seeds[order])
     actions = Actions(context.package, context.rng, rows)
-    _same(context, take(now, order), other_now, now, order, None, f"N = {rows}, permuted", "after a reset")
+    _same(context, take(now, order), other_now, now, order, None, f"N = {rows}, permuted", AFTER_RESET)
     for _ in range(steps):
         chosen = actions.next(now)
         shown, others = fast.step(chosen), other.step(chosen[order])
@@ -54,9 +56,10 @@ def _repeated(context: Context, rows: int, steps: int) -> None:
     every = np.zeros(rows, np.int64)
     for _ in range(steps):
         chosen = actions.next(alone_now)
-        shown, alone_shown = fast.step(np.repeat(chosen, rows, axis=0)), alone.step(chosen)
+        repeated = np.repeat(chosen, rows, axis=0)
+        shown, alone_shown = fast.step(repeated), alone.step(chosen)
         setting = f"N = {rows}, one row repeated, beside N = 1"
-        _same_step(context, alone_shown, every, shown, now, np.arange(rows), None, setting)
+        _same_step(context, alone_shown, every, shown, now, np.arange(rows), repeated, setting)
         now, alone_now = shown[1], alone_shown[1]
         context.count("rows compared", rows)
 
@@ -97,7 +100,7 @@ def _same_step(
     setting: str,
 ) -> None:
     """The ``picked`` rows of what a step showed, and of what is shown now, equal those of another batch."""
-    for when, one, other in zip(("after a step", "in the first state after an end"), shown, others, strict=True):
+    for when, one, other in zip((AFTER_STEP, NEXT_FIRST), shown, others, strict=True):
         _same(context, take(one, picked), other, before, rows, actions, setting, when)
 
 
@@ -128,5 +131,13 @@ def _same(
             t,
             field,
             action="" if actions is None else str(plain(actions[row])),
-        )
+        ),
+        [_case(before, actions, np.arange(len(before["clock.t"])), row), _case(before, actions, rows, at)],
     )
+
+
+def _case(before: Record, actions: np.ndarray | None, rows: np.ndarray, row: int) -> Case:
+    """One of the two batches beside references: at least one of them differs."""
+    if actions is None:
+        return Case(seeds=before["clock.seed"][rows], watched=np.array([row]))
+    return Case(starts=take(before, rows), actions=actions[None, rows], watched=np.array([row]))

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 from gymnasium.vector import AutoresetMode
 from torchrl.collectors import Collector
-from torchrl.envs import RewardSum, SerialEnv, StepCounter, TransformedEnv
-from torchrl.envs.transforms import Compose
+from torchrl.envs import SerialEnv
 from torchrl.envs.utils import check_env_specs
 
 from ... import bits
 from ...fast import FastEnv
 from ...vector import FastVectorEnv
+from ..case import Case
 from ..context import Context
 from ..finding import Finding
 from ..lockstep import FastRows
 from ..records import Record, difference, fast_record
+from ..sides import transformed
 from ..surroundings import quiet, single_threaded
-from ..traces import ClockPolicy, retrace, trace
+from ..traces import ClockPolicy, actions_at, retrace, trace
 from ..vector_steps import compare_seeds, compare_vector
 
 ROWS = 4096
@@ -63,7 +65,7 @@ def _forms(
     forms = {
         "resets masked": bare(resets="masked"),
         "step, then reset": bare(fused=False),
-        "TransformedEnv": lambda: trace(package, _transformed(context.env(rows, seed)), steps),
+        "TransformedEnv": lambda: trace(package, transformed(context.env(rows, seed)), steps),
         "SerialEnv of two": lambda: _serial(context, rows, seed, steps),
         "Collector": lambda: _collected(context, context.env(rows, seed), steps),
     }
@@ -101,10 +103,6 @@ def _plain_forms(
         "batch_size=[N / 4, 4]": made([rows // 4, 4], expose_state=True),
         "batch_size=[]": made([], expose_state=True),
     }
-
-
-def _transformed(env: FastEnv[Any]) -> Any:
-    return TransformedEnv(env, Compose(StepCounter(), RewardSum()))
 
 
 def _serial(context: Context, rows: int, seed: int, steps: int) -> Iterator[tuple[Record, Record]]:
@@ -166,5 +164,28 @@ def _same(context: Context, form: str, expected: Steps, found: Iterator[tuple[Re
                     episode,
                     t,
                     field,
-                )
+                ),
+                _case(context, form, at, row),
             )
+
+
+def _device(context: Context, form: str) -> str:
+    """Where a form of that name runs."""
+    first, *others = context.profile.devices
+    return next((device for device in others if form.startswith(f"{device},")), first)
+
+
+def _case(context: Context, form: str, at: Record, row: int) -> Case:
+    """One step from what eager rows showed, by the reference and in the form of that name."""
+    options: dict[str, Any] = {"device": _device(context, form)}
+    options["resets"] = "masked" if "masked" in form else "rows"
+    options |= {"compile": True} if "compiled" in form else {}
+    options |= {"expose_state": False} if "expose_state" in form else {}
+    return Case(
+        starts=at,
+        actions=actions_at(context.package, at)[None],
+        watched=np.array([row]),
+        fused="step, then reset" not in form,
+        form="TransformedEnv" if form == "TransformedEnv" else "bare",
+        options=options,
+    )

@@ -1,58 +1,46 @@
-"""The same seed gives the same bits: again, in another process, under other threads and settings."""
+"""The same seed gives the same bits: again, and in another process; and seeds give the streams of the contract."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
-import torch
 
 from ... import rng
 from ..context import Context
 from ..lockstep import References
 from ..sources import EDGE_SEEDS, Actions, seeds
-from ..surroundings import default_dtype, generator_states, seeded_generators, threads
-from ..traces import digest
+from ..traces import digest, reference_digest
+from ..worker import Worker
 
 STEPS = 100
 SIZES = (7, 4096)
 
 
 def check(context: Context) -> None:
-    """Digests of traces against each other; and that no global generator is read or written."""
-    seed = int(context.rng.integers(0, 2**63))
-    first = {rows: _digest(context, rows, seed) for rows in SIZES}
-    for what, setting in _settings().items():
+    """Digests of traces against each other, while another process makes its own."""
+    seed = int(context.rng.integers(0, 2**62))
+    with ExitStack() as stack:
+        worker = None
+        if context.profile.processes:
+            worker = Worker(context.package, seed, STEPS, SIZES, {}, os.getcwd())
+            stack.callback(worker.stop)
+        first = {str(rows): _digest(context, rows, seed) for rows in SIZES}
         for rows in SIZES:
-            with setting():
-                context.require(_digest(context, rows, seed) == first[rows], f"N = {rows}: other bits {what}")
+            context.require(_digest(context, rows, seed) == first[str(rows)], f"N = {rows}: other bits when run again")
             context.count("traces compared")
-    context.progress(0.4)
-    _seeding(context, seed)
-    _references(context)
-    _generators_untouched(context, seed)
-    context.progress(0.6)
-    if context.profile.processes:
-        _other_process(context, seed, first)
+        context.progress(0.4)
+        _seeding(context, seed)
+        _references(context)
+        context.progress(0.6)
+        if worker is not None:
+            _other_process(context, worker.result(), seed, first)
 
 
 def _digest(context: Context, rows: int, seed: int) -> str:
-    return digest(context.package, context.env(rows, seed), STEPS)
-
-
-def _settings() -> dict[str, Callable[[], AbstractContextManager[Any]]]:
-    """Surroundings that must change nothing, by name."""
-    return {
-        "when run again": nullcontext,
-        "with two threads": lambda: threads(2),
-        "with float64 as the default dtype": lambda: default_dtype(torch.float64),
-        "after the global generators were seeded": lambda: seeded_generators(1),
-    }
+    return digest(context.package, context.env(rows, seed, device="cpu"), STEPS)
 
 
 def _seeding(context: Context, seed: int) -> None:
@@ -116,30 +104,9 @@ def _references(context: Context) -> None:
             context.require(same, "reference.py gave other values for the same seeds and actions")
 
 
-def _generators_untouched(context: Context, seed: int) -> None:
-    """Neither side draws from a global generator."""
-    action = context.package.environment.action_space.sample()
-    for side in ("fast.py", "reference.py"):
-        before = generator_states()
-        if side == "fast.py":
-            _digest(context, 7, seed)
-        else:
-            env = context.package.reference()
-            env.reset(seed=seed)
-            for _ in range(STEPS):
-                _, _, terminated, truncated, _ = env.step(action)
-                if terminated or truncated:
-                    env.reset()
-        for library, state in generator_states().items():
-            context.require(state == before[library], f"{side} draws from the global generator of {library}")
-
-
-def _other_process(context: Context, seed: int, first: dict[int, str]) -> None:
-    """Another process, with another hash seed and thread count, gives the same digests."""
-    environ = {**os.environ, "PYTHONHASHSEED": "77", "OMP_NUM_THREADS": "2"}
-    command = [sys.executable, "-m", "simulacrum.harness.worker", str(context.package.path), str(seed), str(STEPS)]
-    done = subprocess.run([*command, *map(str, SIZES)], env=environ, capture_output=True, text=True, cwd=os.sep)
-    context.require(done.returncode == 0, f"another process could not run the environment:\n{done.stderr[-2000:]}")
-    found = dict(zip(SIZES, done.stdout.split()[-len(SIZES) :], strict=True))
-    context.require(found == first, f"another process gave other bits: {found}, here {first}")
-    context.count("traces compared", len(SIZES))
+def _other_process(context: Context, found: dict[str, Any], seed: int, first: dict[str, str]) -> None:
+    """Another process gives the same digests."""
+    expected = {**first, "reference.py": reference_digest(context.package, seed, STEPS)}
+    others = {**found["digests"], "reference.py": found["reference"]}
+    context.require(others == expected, f"another process gave other bits: {others}, here {expected}")
+    context.count("traces compared", len(expected))

@@ -1,4 +1,4 @@
-"""What ``spec.md`` says is what every other file of the package has; its worked examples run on both sides."""
+"""What ``spec.md`` says is what every other file of the package has."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from ...spec import Field
 from ...spec.spaces import same_space
 from ...spec.state import field_names
 from ..context import Context
-from ..examples import run_examples
-from ..source import forbidden_sources
 
 TABLES = (
     "constant",
@@ -28,27 +26,17 @@ TABLES = (
     "declares",
     "termination",
     "invariant",
+    "symmetry",
     "policy",
+    "small world",
     "example",
     "reset example",
 )
-EXAMPLES = 8  # worked transitions at the least
 
 
 def check(context: Context) -> None:
-    """Tables against declarations, then against both implementations, then the worked examples on both sides."""
-    parts = (
-        _tables,
-        _constants,
-        _declarations,
-        _slots,
-        _spaces,
-        _states,
-        _schema,
-        _checks,
-        forbidden_sources,
-        _examples,
-    )
+    """Tables against declarations, then against both implementations."""
+    parts = (_tables, _constants, _declarations, _slots, _spaces, _states, _schema, _checks)
     for number, part in enumerate(parts):
         try:
             part(context)
@@ -196,12 +184,14 @@ def _same_bound(field: Field, stated: float, found: float | None) -> bool:
 
 
 def _checks(context: Context) -> None:
-    """``checks.py`` has the invariants, causes and policies that the spec names."""
+    """``checks.py`` has the invariants, causes, symmetries and policies that the spec names."""
     spec, checks = context.package.spec, context.package.checks
     lists = {"INVARIANTS": spec.invariants, "TERMINATIONS": spec.terminations}
     for name, stated in lists.items():
         found = [function.__name__ for function in getattr(checks, name, [])]
         _expect(context, name, stated, found, "checks.py")
+    symmetries = [symmetry.name for symmetry in getattr(checks, "SYMMETRIES", [])]
+    _expect(context, "SYMMETRIES", spec.symmetries, symmetries, "checks.py")
     if not spec.invariants:
         context.problem("spec.md: expected at least one invariant")
     policies = {policy.name: policy for policy in getattr(checks, "POLICIES", [])}
@@ -212,10 +202,3 @@ def _checks(context: Context) -> None:
             _expect(
                 context, f"policy {name}", (policy.expected_return, policy.standard_deviation), figures, "checks.py"
             )
-
-
-def _examples(context: Context) -> None:
-    number = len(context.package.spec.examples)
-    if number < EXAMPLES:
-        context.problem(f"spec.md: expected at least {EXAMPLES} worked examples, got {number}")
-    run_examples(context)

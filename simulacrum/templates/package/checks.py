@@ -40,6 +40,11 @@ def top(state: Any) -> Rows:
 TERMINATIONS = [top]
 
 
+# Where the spec has a table `symmetry`: SYMMETRIES = [simulacrum.Symmetry(...)], one a row, of the same name. A
+# symmetry maps states, actions and the outcomes of the step slots so that the rules stay the same; what both sides
+# misread alike may break it. A ladder has none.
+
+
 # spec, "Scripted policies": an action for all rows, or an array of N actions
 
 

@@ -1,0 +1,76 @@
+"""``simulacrum validate --deep``: the battery's sampling checks with ever new seeds, until it is stopped."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+
+from ..harness import deep
+from ..harness.evidence import CAVEAT, words
+from ..harness.finding import Finding
+from ..harness.profile import DEFAULT
+from . import FINDINGS, PASSED
+from .arguments import some_seed
+from .validate import load, read
+
+
+def validate_deep(target: str, *, seed: int | None = None, ray: str | None = None, shards: int | None = None) -> int:
+    """Run shards until interrupted (or ``shards`` of them are done), and say what all of them came to; the exit code.
+
+    Raises :class:`~simulacrum.errors.SimulacrumError` for a package that cannot be loaded, or where Ray is not there.
+    """
+    package = read(target)
+    load(package)
+    console = Console(file=sys.stdout, highlight=False)
+    ledger = deep.Ledger(package, seed, some_seed())
+    work = deep.Work(package.path, package.files, DEFAULT)
+    before = len(ledger.done)
+    executor: deep.Executor = deep.Local(work) if ray is None else deep.OnRay(work, ray)
+    _say(
+        console,
+        f"Validating {package.environment.id} ({package.path}), deep profile, seed {ledger.seed}, "
+        f"{executor.width} shards at a time, until stopped (Ctrl-C)\n"
+        f"{before} shards done before; kept in {ledger.file}",
+    )
+    told: set[tuple[str, str]] = set()
+
+    def finished(done: deep.Done) -> None:
+        transitions = done.counts.get("transitions", 0)
+        _say(
+            console,
+            f"{done.outcome:<15} shard {done.shard.number}: {done.shard.check}, seed {done.shard.seed}, "
+            f"{done.seconds:.1f} s, {transitions:,} transitions",
+        )
+        for finding in done.findings:
+            key = (finding["check"], finding["message"])
+            if key not in told:  # one fault is found again and again
+                told.add(key)
+                _say(console, Finding(**finding).text())
+
+    try:
+        deep.run_deep(ledger, executor, finished, shards)
+    except KeyboardInterrupt:
+        _say(console, "\nStopped; the same command goes on from here.")
+    return _end(console, ledger)
+
+
+def _end(console: Console, ledger: deep.Ledger) -> int:
+    """All shards of the ledger, by check."""
+    _say(console, f"\n{len(ledger.done)} shards:")
+    totals = ledger.totals()
+    for check, total in totals.items():
+        failed = f", {total['failed']} with findings" if total["failed"] else ""
+        sure = words(total["evidence"])
+        _say(
+            console,
+            f"{check:<26} {total['shards']:>6} shards{failed}, {total['transitions']:,} transitions compared"
+            + (f"; {sure}" if sure else ""),
+        )
+    _say(console, CAVEAT)
+    _say(console, "A deep run writes no report: simulacrum validate does.")
+    return FINDINGS if any(total["failed"] for total in totals.values()) else PASSED
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, soft_wrap=True)

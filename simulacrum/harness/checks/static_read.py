@@ -1,0 +1,24 @@
+"""A static read of the package's sources for what cannot be right: each finding names line, reason and remedy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..context import Context
+from ..excuses import Excuses
+from ..source import Sources, problems
+
+
+def check(context: Context) -> None:
+    """Note every problem whose line the package does not excuse (``EXCUSES["static fast.py: THE LINE"] = REASON``)."""
+    package = context.package
+    sources = Sources(package.files)
+    fields = {name: field.dtype.kind == "f" for name, field in package.spec.fields.items()}
+    action = np.dtype(package.environment.action_space.dtype).kind == "f"
+    excuses = Excuses(context, "static ")
+    for problem in problems(sources, fields, action):
+        if not excuses.accepts(f"{problem.file}: {sources.modules[problem.file].line(problem.line)}"):
+            context.problem(problem.text)
+    excuses.finish()
+    context.count("files read", len(sources.modules))
+    context.count("lines read", sum(len(module.lines) for module in sources.modules.values()))

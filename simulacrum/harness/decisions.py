@@ -1,0 +1,192 @@
+"""Which decisions of ``reference.py`` were taken, and how: a copy of it in which every decision is counted.
+
+Line coverage would not do: a rule is often an operand of ``and`` or an argument of ``min``. Counted are the outcomes of
+every comparison, condition and operand of ``and`` and ``or`` (true, false), which argument ``min`` and ``max`` of two
+chose (the first, the second), and whether functions, loops, handlers and cases were entered. The copy computes the
+same values; what is compared with it is compared like any other reference.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import types
+from collections import Counter
+from typing import Any, NamedTuple
+
+from ..spec import Package
+
+COUNTER = "_simulacrum_decision"
+PAIRS = {"decision": ("true", "false"), "choice": ("the first", "the second")}
+
+
+class Outcome(NamedTuple):
+    """One outcome of a decision: its line, the function, the source text, and which outcome."""
+
+    line: int
+    function: str
+    text: str
+    which: str
+
+    @property
+    def key(self) -> str:
+        """What an excuse names: it survives edits elsewhere in the file."""
+        return f"{self.function}: {self.text} is {self.which}"
+
+
+class Decisions:
+    """A package's reference with its decisions counted.
+
+    Attributes:
+        reference: the class.
+        outcomes: what can happen, in the order of the lines; numbers below are places in it.
+        taken: how often each number was taken since :meth:`begin`.
+    """
+
+    def __init__(self, package: Package) -> None:
+        tree = ast.parse(package.files["reference.py"])
+        instrument = _Instrument()
+        tree = ast.fix_missing_locations(instrument.visit(tree))
+        self.outcomes = instrument.outcomes
+        self.taken: Counter[int] = Counter()
+        self.reference = self._load(package, compile(tree, str(package.path / "reference.py"), "exec"))
+
+    def begin(self) -> None:
+        """Count from nothing."""
+        self.taken.clear()
+
+    def _load(self, package: Package, code: types.CodeType) -> type[Any]:
+        name = f"{package.module_name}.reference__decisions"
+        package.module()
+        module = types.ModuleType(name)
+        module.__package__ = package.module_name
+        vars(module)[COUNTER] = self._count
+        sys.modules[name] = module  # where dataclasses and annotations look for it
+        exec(code, vars(module))
+        found: type[Any] = getattr(module, package.reference.__name__)
+        return found
+
+    def _count(self, number: int, *values: Any) -> Any:
+        """Count what a place came to. One value: a decision. A function and its two arguments: a choice."""
+        if not values:
+            self.taken[number] += 1
+            return None
+        if len(values) == 1:
+            self.taken[number + (not values[0])] += 1
+            return values[0]
+        function, first, second = values
+        chosen = function(first, second)
+        self.taken[number + (chosen is not first)] += 1
+        return chosen
+
+
+class _Instrument(ast.NodeTransformer):
+    """Wraps the decisions inside functions."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[Outcome] = []
+        self.functions: list[str] = []
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        self.functions.append(node.name)
+        node.body = [self.visit(statement) for statement in node.body]
+        self._enter(node, node.name, "entered")
+        self.functions.pop()
+        return node
+
+    def visit_If(self, node: Any) -> Any:
+        return self._test(node)
+
+    visit_While = visit_IfExp = visit_If
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        self.generic_visit(node)
+        return self._decision(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        node.values = [self._once(self.visit(value), value) for value in node.values]
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> Any:
+        tests = node.ifs
+        self.generic_visit(node)
+        node.ifs = [self._once(new, old) for new, old in zip(node.ifs, tests, strict=True)]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        text = ast.unparse(node)
+        self.generic_visit(node)
+        plain = isinstance(node.func, ast.Name) and node.func.id in ("min", "max") and not node.keywords
+        if self.functions and plain and len(node.args) == 2:
+            number = self._pair(node, text, "choice")
+            return self._call(node, number, node.func, *node.args)
+        return node
+
+    def visit_For(self, node: ast.For) -> Any:
+        text = f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)}"
+        self.generic_visit(node)
+        return self._enter(node, text, "entered")
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
+        self.generic_visit(node)
+        return self._enter(node, f"except {ast.unparse(node.type) if node.type else ''}".strip(), "entered")
+
+    def visit_match_case(self, node: Any) -> Any:
+        text = f"case {ast.unparse(node.pattern)}"
+        self.generic_visit(node)
+        node.lineno = node.body[0].lineno
+        return self._enter(node, text, "entered")
+
+    def _test(self, node: Any) -> Any:
+        test = node.test
+        self.generic_visit(node)
+        node.test = self._once(node.test, test)
+        return node
+
+    def _once(self, new: ast.expr, old: ast.expr) -> ast.expr:
+        """A condition, wrapped unless it has been as a comparison."""
+        wrapped = isinstance(new, ast.Call) and isinstance(new.func, ast.Name) and new.func.id == COUNTER
+        return new if wrapped or not self.functions else self._decision(new, ast.unparse(old))
+
+    def _decision(self, node: ast.expr, text: str | None = None) -> ast.expr:
+        if not self.functions:
+            return node
+        return self._call(node, self._pair(node, text or ast.unparse(node), "decision"), node)
+
+    def _pair(self, node: ast.expr, text: str, kind: str) -> int:
+        text = _plain(text)
+        self.outcomes += [Outcome(node.lineno, self.functions[-1], text, which) for which in PAIRS[kind]]
+        return len(self.outcomes) - 2
+
+    def _call(self, node: ast.expr, number: int, *arguments: ast.expr) -> ast.expr:
+        call = ast.Call(ast.Name(COUNTER, ast.Load()), [ast.Constant(number), *arguments], [])
+        return ast.copy_location(call, node)
+
+    def _enter(self, node: Any, text: str, which: str) -> Any:
+        if self.functions:
+            self.outcomes.append(Outcome(node.lineno, self.functions[-1], text, which))
+            first = node.body[0]
+            statement = ast.Expr(ast.Call(ast.Name(COUNTER, ast.Load()), [ast.Constant(len(self.outcomes) - 1)], []))
+            place = 1 if _is_docstring(first) and isinstance(node, ast.FunctionDef) else 0
+            node.body.insert(place, ast.copy_location(statement, first))
+        return node
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _plain(text: str) -> str:
+    """Source text without the counters inside it."""
+    tree = ast.parse(text, mode="eval")
+    return ast.unparse(_Bare().visit(tree))
+
+
+class _Bare(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        if not (isinstance(node.func, ast.Name) and node.func.id == COUNTER):
+            return node
+        if len(node.args) == 2:
+            return node.args[1]
+        return ast.Call(node.args[1], node.args[2:], [])

@@ -1,0 +1,264 @@
+"""The deep profile: shards of the battery with ever new seeds until it is stopped, on all cores or on a Ray cluster.
+
+A shard is one check with one seed. Finished shards go into a ledger, from which a later run goes on; a shard whose
+process died is run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from ..errors import SimulacrumError
+from ..spec import Package
+from . import fingerprint
+from .evidence import evidence
+from .places import state_folder
+from .profile import Profile
+from .report import CheckResult
+
+CHECKS = (  # those that see more with another seed
+    "transitions",
+    "guided_search",
+    "differential",
+    "auto_reset",
+    "seeds_and_horizons",
+    "batch_independence",
+    "invariant_sweep",
+    "constants",
+    "symmetries",
+)
+
+
+class Shard(NamedTuple):
+    """One check with one seed; ``number`` counts from 0."""
+
+    number: int
+    check: str
+    seed: int
+
+
+class Done(NamedTuple):
+    """A finished shard, as the ledger keeps it."""
+
+    shard: Shard
+    outcome: str
+    seconds: float
+    counts: dict[str, int]
+    findings: list[dict[str, Any]]
+
+
+def shard(number: int, seed: int) -> Shard:
+    """The shard of a number, in a run that began with ``seed``."""
+    return Shard(number, CHECKS[number % len(CHECKS)], (seed + number // len(CHECKS)) % 2**32)
+
+
+class Ledger:
+    """What shards came to, a JSON line each, kept per package, framework, machine and first seed.
+
+    Args:
+        package: what is checked.
+        seed: the first seed; None takes that of the latest run on the same package, or ``fresh``.
+        fresh: the seed where there is none to go on with.
+    """
+
+    def __init__(self, package: Package, seed: int | None, fresh: int) -> None:
+        taken = json.dumps(fingerprint.take(package), sort_keys=True).encode()
+        folder = state_folder() / "deep" / f"{package.name}-{hashlib.sha256(taken).hexdigest()[:16]}"
+        latest = max(folder.glob("*.jsonl"), key=lambda file: file.stat().st_mtime, default=None)
+        if seed is None:
+            seed = fresh if latest is None else int(latest.stem)
+        self.seed, self.file = seed, folder / f"{seed}.jsonl"
+        self.done: dict[int, Done] = {}
+        if self.file.exists():
+            for line in self.file.read_text().splitlines():
+                self._take(line)
+
+    def _take(self, line: str) -> None:
+        try:
+            content = json.loads(line)
+            done = Done(Shard(*content.pop("shard")), **content)
+        except (ValueError, TypeError, AttributeError):
+            return  # a line that was cut short: its shard is run again
+        self.done[done.shard.number] = done
+
+    def add(self, done: Done) -> None:
+        """Keep a finished shard."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with self.file.open("a") as file:
+            file.write(json.dumps(done._asdict()) + "\n")
+        self.done[done.shard.number] = done
+
+    def missing(self) -> Iterator[Shard]:
+        """The shards that are not done, without end."""
+        number = 0
+        while True:
+            if number not in self.done:
+                yield shard(number, self.seed)
+            number += 1
+
+    def totals(self) -> dict[str, dict[str, Any]]:
+        """By check: shards, those with findings, counts, and how sure all of them together are."""
+        found: dict[str, dict[str, Any]] = {}
+        for check in CHECKS:
+            mine = [done for done in self.done.values() if done.shard.check == check]
+            counts: Counter[str] = Counter()
+            for done in mine:
+                counts.update(done.counts)
+            failed = sum(done.outcome == "failed" for done in mine)
+            outcome = "failed" if failed else "passed"
+            found[check] = {
+                "shards": len(mine),
+                "failed": failed,
+                "transitions": counts["transitions"],
+                "evidence": evidence(check, outcome, counts),
+            }
+        return found
+
+
+class Executor(Protocol):
+    """Runs shards somewhere."""
+
+    width: int
+
+    def submit(self, shard: Shard) -> None:
+        """Begin a shard."""
+
+    def finished(self) -> tuple[Shard, CheckResult | None]:
+        """Wait for any shard; without a result where its process died."""
+
+    def close(self) -> None:
+        """End what still runs."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a process needs to run shards: the package's bytes, so that it sees what was read here."""
+
+    path: Path
+    files: dict[str, bytes]
+    profile: Profile
+
+    def __call__(self, shard: Shard) -> CheckResult:
+        """Run a shard."""
+        from .runner import run_check
+
+        return run_check(shard.check, Package(self.path, self.files), self.profile.seeded(shard.seed))
+
+
+class Local:
+    """Spawned processes, one a core."""
+
+    def __init__(self, work: Work, width: int | None = None) -> None:
+        self.work = work
+        self.width = width or (
+            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        )
+        self._running: dict[Future[CheckResult], Shard] = {}
+        self._pool = self._new_pool()
+
+    def _new_pool(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self.width, context, _ignore_interrupts)
+
+    def submit(self, shard: Shard) -> None:
+        """Begin a shard."""
+        try:
+            future = self._pool.submit(self.work, shard)
+        except BrokenProcessPool:  # a process was killed, and its pool is of no more use
+            self._pool = self._new_pool()
+            future = self._pool.submit(self.work, shard)
+        self._running[future] = shard
+
+    def finished(self) -> tuple[Shard, CheckResult | None]:
+        """Wait for any shard; without a result where its process died, which costs what ran beside it as well."""
+        future = next(iter(wait(self._running, return_when=FIRST_COMPLETED).done))
+        shard = self._running.pop(future)
+        try:
+            return shard, future.result()
+        except BrokenProcessPool:
+            return shard, None
+
+    def close(self) -> None:
+        """End what still runs."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
+
+
+class OnRay:
+    """Tasks of a Ray cluster, two for each of its CPUs waiting at most. Ray itself runs a task again whose worker died.
+
+    Args:
+        work: what to run.
+        address: of the cluster, as ``ray.init`` takes it (``auto`` finds a running one).
+    """
+
+    def __init__(self, work: Work, address: str) -> None:
+        try:
+            import ray
+        except ImportError:
+            raise SimulacrumError(
+                "--ray: expected Ray to be installed; install it with: pip install 'simulacrum[ray]'"
+            ) from None
+        self._ray: Any = ray
+        ray.init(address=address, ignore_reinit_error=True, log_to_driver=False)
+        self._task = ray.remote(num_cpus=1, max_retries=3)(Work.__call__)
+        self._work = ray.put(work)
+        self.width = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._running: dict[Any, Shard] = {}
+
+    def submit(self, shard: Shard) -> None:
+        """Begin a shard."""
+        self._running[self._task.remote(self._work, shard)] = shard
+
+    def finished(self) -> tuple[Shard, CheckResult | None]:
+        """Wait for any shard; without a result where its worker died again and again."""
+        (reference,), _ = self._ray.wait(list(self._running), num_returns=1)
+        shard = self._running.pop(reference)
+        try:
+            result: CheckResult = self._ray.get(reference)
+        except self._ray.exceptions.RayError:
+            return shard, None
+        return shard, result
+
+    def close(self) -> None:
+        """Leave the cluster; its tasks end with this driver."""
+        self._ray.shutdown()
+
+
+def run_deep(ledger: Ledger, executor: Executor, finished: Callable[[Done], None], limit: int | None = None) -> None:
+    """Run the shards that a ledger lacks, until interrupted (or ``limit`` of them are done)."""
+    waiting, running, done = ledger.missing(), 0, 0
+    lost: list[Shard] = []
+    try:
+        while limit is None or done < limit:
+            while running < executor.width and (limit is None or done + running < limit):
+                executor.submit(lost.pop() if lost else next(waiting))
+                running += 1
+            part, result = executor.finished()
+            running -= 1
+            if result is None:
+                lost.append(part)
+                continue
+            findings = [finding.as_dict() for finding in result.findings]
+            ledger.add(Done(part, result.outcome, result.seconds, result.counts, findings))
+            finished(ledger.done[part.number])
+            done += 1
+    finally:
+        executor.close()
+
+
+def _ignore_interrupts() -> None:
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,54 @@
+"""What a package says of every state: invariants, the bounds of fields and observations, termination causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..spec import Package
+from .records import Record, observation_names, state_namespace
+
+
+def laws(package: Package, record: Record) -> Iterator[tuple[np.ndarray, str]]:
+    """(in which rows it holds: bool [N], what it means where it does not) for each law of a record's states.
+
+    Where the record is that of a step, an episode must have terminated exactly when a declared cause is there.
+    """
+    state = state_namespace(package, record)
+    for invariant in package.checks.INVARIANTS:
+        yield np.asarray(invariant(state)), f"the invariant {invariant.__name__!r} does not hold"
+    for field in package.spec.fields.values():
+        inside = _inside(getattr(state, field.name), field.low, field.high)
+        yield inside, f"{field.name} is outside [{field.low}, {field.high}]"
+    for name, space in observation_names(package).items():
+        yield _inside(record[name], *bounds(space)), f"{name} is outside {space}"
+    if "terminated" in record:
+        terminated = record["terminated"]
+        there = np.zeros(len(terminated), np.bool_)
+        for cause in package.checks.TERMINATIONS:
+            there |= np.asarray(cause(state))
+        yield there | ~terminated, "terminated without a declared cause"
+        yield ~there | terminated, "a termination cause is there, but terminated is False"
+
+
+def broken(package: Package, record: Record) -> tuple[int, str] | None:
+    """(row, message) of the first law that a record breaks; None where all hold."""
+    for holds, message in laws(package, record):
+        if not holds.all():
+            return int(np.argmin(holds)), message
+    return None
+
+
+def bounds(space: Any) -> tuple[Any, Any]:
+    """The least and the greatest elements of a space."""
+    if hasattr(space, "low"):
+        return space.low, space.high
+    if hasattr(space, "nvec"):
+        return space.start, space.start + space.nvec - 1
+    return (space.start, space.start + space.n - 1) if hasattr(space, "start") else (0, 1)
+
+
+def _inside(values: np.ndarray, low: Any, high: Any) -> np.ndarray:
+    return ((values >= low) & (values <= high)).reshape(len(values), -1).all(axis=1)

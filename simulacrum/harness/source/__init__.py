@@ -1,0 +1,37 @@
+"""A static read of a package's sources: what cannot be right, found without running anything.
+
+``problems(files, fields, action)`` gives them all; the rules are in the modules beside this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from . import classes, forbidden, process
+from .flow import Reader
+from .modules import Problem, Sources
+
+__all__ = ["Problem", "Sources", "problems"]
+
+
+def problems(sources: Sources, fields: Mapping[str, bool], action_floats: bool) -> list[Problem]:
+    """Everything that is wrong with the sources, by file and line; at most one problem a line and reason.
+
+    Args:
+        sources: the ``.py`` files of a package.
+        fields: the state's fields; whether each holds floats.
+        action_floats: whether actions are floats.
+    """
+    found: dict[tuple[str, int, str], Problem] = {}
+    for problem in _all(sources, fields, action_floats):
+        found.setdefault((problem.file, problem.line, problem.kind), problem)
+    return sorted(found.values())
+
+
+def _all(sources: Sources, fields: Mapping[str, bool], action_floats: bool) -> Iterator[Problem]:
+    for module in sources.modules.values():
+        yield from forbidden.problems(module)
+        yield from process.problems(module)
+        yield from classes.problems(module)
+    if "fast.py" in sources.modules:
+        yield from Reader(sources, fields, action_floats).problems("fast.py")

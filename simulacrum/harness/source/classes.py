@@ -1,0 +1,65 @@
+"""What a subclass of ``FastEnv`` or ``ReferenceEnv`` may define: the contract's functions, and names of its own."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from typing import Any
+
+from ...fast import FastEnv
+from ...reference import ReferenceEnv
+from .modules import Module, Problem
+
+CONTRACT = {"initial", "transition", "observation", "action_mask", "info", "environment"}
+PLAIN = {"__doc__", "__module__", "__qualname__", "__slots__", "__annotations__", "__repr__", "__str__"}
+BASES: dict[str, tuple[type, set[str]]] = {
+    "FastEnv": (FastEnv, {*CONTRACT, *PLAIN, "t_dtype"}),
+    "ReferenceEnv": (ReferenceEnv, {*CONTRACT, *PLAIN, "metadata", "render", "close"}),
+}
+
+
+def problems(module: Module) -> Iterator[Problem]:
+    """Names of a base class that a subclass defines anew, though the contract does not list them."""
+    for node in module.classes.values():
+        base = base_of(module, node)
+        if base is None:
+            continue
+        cls, allowed = BASES[base]
+        start: Any = cls.__init__  # type: ignore[misc]
+        made = set(start.__code__.co_names) - set(start.__globals__) - set(dir(builtins))  # the attributes that it sets
+        taken = {*dir(cls), *made} - allowed
+        for name, line in _defined(node):
+            if name in taken:
+                yield Problem(
+                    module.file,
+                    line,
+                    "override",
+                    f"{node.name}.{name} overrides what {base} does by itself",
+                    "define initial, transition, observation, action_mask, info, and helpers of other names",
+                )
+
+
+def base_of(module: Module, node: ast.ClassDef) -> str | None:
+    """``FastEnv`` or ``ReferenceEnv`` if a class descends from it, perhaps by way of another class of the file."""
+    for base in node.bases:
+        base = base.value if isinstance(base, ast.Subscript) else base
+        name = module.dotted(base).rpartition(".")[2] or (base.id if isinstance(base, ast.Name) else "")
+        if name in BASES:
+            return name
+        if name in module.classes and module.classes[name] is not node:
+            found = base_of(module, module.classes[name])
+            if found:
+                return found
+    return None
+
+
+def _defined(node: ast.ClassDef) -> Iterator[tuple[str, int]]:
+    """The names that a class body defines, with their lines."""
+    for part in node.body:
+        if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield part.name, part.lineno
+        elif isinstance(part, (ast.Assign, ast.AnnAssign)):
+            for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
+                if isinstance(target, ast.Name):
+                    yield target.id, part.lineno

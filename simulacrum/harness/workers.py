@@ -1,0 +1,81 @@
+"""Checks run side by side in processes of their own; what needs a quiet machine runs after them, alone."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing.queues import Queue
+from pathlib import Path
+from typing import Any
+
+from ..spec import Package
+from .context import Progress
+from .profile import Profile
+from .report import CheckResult
+
+FIRST = ("spec_contract", "static_read", "worked_examples")  # seconds in all, and what they find is told soon
+LONG = ("transitions", "differential", "purity", "benchmark_factory_parity")  # begun early, so that none is last
+ALONE = ("throughput",)
+
+_package: Package | None = None
+_shares: Queue[tuple[str, float]] | None = None
+
+
+def run_beside(
+    package: Package, profile: Profile, names: Sequence[str], workers: int, progress: Progress | None
+) -> Iterator[CheckResult]:
+    """The results of checks as they come, from spawned processes; a process that dies raises ``BrokenProcessPool``.
+
+    The caller's main module is imported by each process, as ``multiprocessing`` demands: it must be importable without
+    running anything.
+    """
+    from .runner import run_check
+
+    early, long = ([name for name in group if name in names] for group in (FIRST, LONG))
+    rest = [name for name in names if name not in (*early, *long, *ALONE)]
+    context = multiprocessing.get_context("spawn")
+    shares: Queue[tuple[str, float]] = context.Queue()
+    told = threading.Thread(target=_tell, args=(shares, progress), daemon=True)
+    told.start()
+    pool = ProcessPoolExecutor(workers, context, _begin, (package.path, package.files, shares))
+    try:
+        futures = [pool.submit(_run, name, profile) for name in (*early, *long, *rest)]
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()  # a check that is running has nothing to finish
+        shares.put(("", 0.0))
+        told.join()
+    for name in names:
+        if name in ALONE:
+            yield run_check(name, package, profile, progress)
+
+
+def _tell(shares: Queue[tuple[str, float]], progress: Progress | None) -> None:
+    while (news := shares.get())[0]:
+        if progress is not None:
+            progress(*news)
+
+
+def _begin(path: Path, files: dict[str, bytes], shares: Queue[tuple[str, float]]) -> None:
+    """In a process: the package from the bytes that the report vouches for."""
+    global _package, _shares
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and ends us
+    _package, _shares = Package(path, files), shares
+
+
+def _run(name: str, profile: Profile) -> CheckResult:
+    from .runner import run_check
+
+    assert _package is not None
+    return run_check(name, _package, profile, _say)
+
+
+def _say(name: str, share: float) -> Any:
+    assert _shares is not None
+    _shares.put((name, share))

@@ -1,0 +1,124 @@
+"""The counted copy of a reference: which outcomes there are, that each is counted, and that no value changes."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from simulacrum.harness.decisions import Decisions
+from simulacrum.spec import Package
+
+ROOT = Path(__file__).resolve().parents[1]
+TOYWALK, FORAGER = ROOT / "envs" / "toywalk", ROOT / "envs" / "forager"
+
+BODY = '''
+    def transition(self, state, action, draw):
+        """Every kind of decision."""
+        position = min(max(state.position, 0), 3)
+        for _ in range(position):
+            position += 0
+        while position > 2:
+            position -= 1
+        word = "low" if position < 1 else "high"
+        try:
+            assert position != 1
+        except AssertionError:
+            position = 0
+        match word:
+            case "low":
+                position = 0
+            case other:
+                position = position
+        chosen = [cell for cell in (1, 2) if cell % 2]
+        bound = max(state.position, key=int) if isinstance(state.position, list) else 0
+        return State(position), 0.0, bool(chosen and not action)
+'''
+
+
+def changed(folder: Path) -> Package:
+    """A toywalk whose transition has every kind of decision."""
+    shutil.copytree(TOYWALK, folder, ignore=shutil.ignore_patterns("validation_report.*", "failures"))
+    file = folder / "reference.py"
+    text = file.read_text()
+    begin, end = text.index("    def transition("), text.index("    def observation(")
+    file.write_text(text[:begin] + BODY.lstrip("\n") + "\n" + text[end:])
+    return Package.read(folder)
+
+
+def taken(decisions: Decisions, position: int, action: int) -> set[str]:
+    """The keys of the outcomes of one transition."""
+    env = decisions.reference()
+    env.set_state({"state": {"position": position}, "clock": {"seed": 0, "episode": 0, "t": 5}})
+    decisions.begin()
+    env.step(action)
+    return {decisions.outcomes[number].key.removeprefix("transition: ") for number in decisions.taken}
+
+
+def test_every_kind_of_decision_is_counted(tmp_path: Path) -> None:
+    decisions = Decisions(changed(tmp_path / "package"))
+    low, high = taken(decisions, -1, 0), taken(decisions, 4, 1)
+    assert {
+        "max(state.position, 0) is the second",
+        "min(max(state.position, 0), 3) is the first",
+        "position > 2 is false",
+        "position < 1 is true",
+        "case 'low' is entered",
+        "chosen is true",
+        "not action is true",
+    } <= low
+    assert {
+        "max(state.position, 0) is the first",
+        "min(max(state.position, 0), 3) is the second",
+        "for _ in range(position) is entered",
+        "position > 2 is true",
+        "position > 2 is false",
+        "position < 1 is false",
+        "case other is entered",
+        "not action is false",
+    } <= high
+    assert "except AssertionError is entered" in taken(decisions, 1, 1)
+    assert {"cell % 2 is true", "cell % 2 is false", "isinstance(state.position, list) is false"} <= low
+    keys = [outcome.key for outcome in decisions.outcomes]
+    assert "transition: isinstance(state.position, list) is true" in keys
+    assert len(keys) == len(set(keys))
+    assert all(outcome.line > 0 for outcome in decisions.outcomes)
+
+
+def test_the_copy_computes_the_same_bits() -> None:
+    package = Package.read(FORAGER)
+    counted, plain = Decisions(package).reference(), package.reference()
+    for seed in range(3):
+        for one, other in zip(counted.reset(seed=seed)[0], plain.reset(seed=seed)[0], strict=True):
+            assert one.tobytes() == other.tobytes()
+        for step in range(40):
+            a, b = counted.step(step % 4), plain.step(step % 4)
+            assert a[0].tobytes() == b[0].tobytes()
+            assert a[1:] == b[1:]
+            if a[2]:
+                break
+
+
+def test_counts_are_of_the_transitions_since_the_beginning() -> None:
+    decisions = Decisions(Package.read(TOYWALK))
+    env = decisions.reference()
+    env.reset(seed=1)
+    decisions.begin()
+    for _ in range(3):
+        env.step(0)
+    keys = {decisions.outcomes[number].key: times for number, times in decisions.taken.items()}
+    assert keys["transition: transition is entered"] == 3
+    assert sum(times for key, times in keys.items() if "draw.bernoulli" in key) == 3
+    decisions.begin()
+    assert not decisions.taken
+
+
+def test_the_package_s_own_reference_is_untouched() -> None:
+    package = Package.read(TOYWALK)
+    decisions = Decisions(package)
+    assert decisions.reference is not package.reference
+    env = package.reference()
+    env.reset(seed=1)
+    env.step(np.int64(1))
+    assert not decisions.taken

@@ -1,0 +1,165 @@
+"""Checks side by side in processes, and the deep profile: shards, the ledger, and what a killed process costs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulacrum.cli import main
+from simulacrum.harness import deep
+from simulacrum.harness.evidence import evidence, words
+from simulacrum.harness.finding import Finding
+from simulacrum.harness.profile import QUICK
+from simulacrum.harness.report import CheckResult
+from simulacrum.harness.runner import run
+from simulacrum.spec import Package
+
+TOYWALK = Path(__file__).resolve().parents[1] / "envs" / "toywalk"
+TINY = replace(QUICK, transitions=500, search=(1, 64, 5), sizes={7: (7, 50)}, sweep=(64, 80), independence=(65, 40))
+
+
+class Fake:
+    """An executor that runs nothing; the first try of shard 2 is lost."""
+
+    def __init__(self, width: int = 3) -> None:
+        self.width, self.waiting, self.submitted, self.closed = width, [], [], False
+
+    def submit(self, shard: deep.Shard) -> None:
+        self.waiting.append(shard)
+        self.submitted.append(shard.number)
+
+    def finished(self) -> tuple[deep.Shard, CheckResult | None]:
+        shard = self.waiting.pop()
+        if shard.number == 2 and self.submitted.count(2) == 1:
+            return shard, None
+        findings = [Finding(shard.check, "wrong")] if shard.number == 4 else []
+        outcome = "failed" if findings else "passed"
+        return shard, CheckResult(shard.check, outcome, 0.5, {"transitions": 10, "episodes": 5}, [], findings)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path
+
+
+def test_shards_take_every_check_with_ever_new_seeds() -> None:
+    first = [deep.shard(number, 2**32 - 1) for number in range(2 * len(deep.CHECKS))]
+    assert [one.check for one in first[: len(deep.CHECKS)]] == list(deep.CHECKS)
+    assert {one.seed for one in first} == {2**32 - 1, 0}
+    assert len(set(first)) == len(first)
+
+
+def test_a_run_goes_on_where_it_stopped_and_runs_again_what_was_lost(state: Path) -> None:
+    package, told = Package.read(TOYWALK), []
+    ledger, executor = deep.Ledger(package, None, 7), Fake()
+    deep.run_deep(ledger, executor, told.append, limit=5)
+    assert executor.closed
+    assert executor.submitted.count(2) == 2
+    assert len(told) == len(ledger.done) == 5
+    with ledger.file.open("a") as file:
+        file.write('{"shard": [99, ')  # cut short by a power failure
+    later = deep.Ledger(package, None, 8)
+    assert later.seed == 7
+    assert later.done == ledger.done
+    other = Fake()
+    deep.run_deep(later, other, told.append, limit=3)
+    assert not set(other.submitted) & set(ledger.done)
+    assert sorted(later.done) == list(range(8))
+    totals = later.totals()
+    assert totals[deep.shard(4, 7).check]["failed"] == 1
+    assert totals[deep.shard(4, 7).check]["evidence"] is None
+    assert totals["transitions"]["transitions"] == 10
+    assert deep.Ledger(package, 3, 8).done == {}  # another seed is another run
+
+
+def test_interrupted_it_loses_nothing_and_closes(state: Path) -> None:
+    def interrupted(done: deep.Done) -> None:
+        raise KeyboardInterrupt
+
+    ledger, executor = deep.Ledger(Package.read(TOYWALK), 1, 1), Fake()
+    with pytest.raises(KeyboardInterrupt):
+        deep.run_deep(ledger, executor, interrupted)
+    assert executor.closed
+    assert len(deep.Ledger(Package.read(TOYWALK), 1, 1).done) == 1
+
+
+def test_a_process_that_is_killed_costs_what_it_ran_and_no_more(state: Path) -> None:
+    package = Package.read(TOYWALK)
+    executor = deep.Local(deep.Work(package.path, package.files, TINY), 1)
+    killed = threading.Event()
+
+    def kill() -> None:
+        while not executor._pool._processes:
+            time.sleep(0.05)
+        os.kill(next(iter(executor._pool._processes)), signal.SIGKILL)
+        killed.set()
+
+    threading.Thread(target=kill).start()
+    ledger, told = deep.Ledger(package, 1, 1), []
+    deep.run_deep(ledger, executor, told.append, limit=2)
+    assert killed.is_set()
+    assert {done.outcome for done in told} == {"passed"}
+    assert sorted(ledger.done) == [0, 1]
+
+
+def test_on_ray_the_shards_come_to_the_same(state: Path) -> None:
+    ray: Any = pytest.importorskip("ray", reason="Ray is an extra: pip install 'simulacrum[ray]'")
+    package = Package.read(TOYWALK)
+    work = deep.Work(package.path, package.files, TINY)
+    here = work(deep.shard(0, 1))
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        ledger, told = deep.Ledger(package, 1, 1), []
+        deep.run_deep(ledger, deep.OnRay(work, "auto"), told.append, limit=1)
+    finally:
+        ray.shutdown()
+    assert told[0].counts == here.counts
+    assert told[0].outcome == here.outcome == "passed"
+
+
+def test_the_command_refuses_what_does_not_go_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(TOYWALK), "--shards", "1"]) == 2
+    assert "belong to --deep" in capsys.readouterr().err
+    assert main(["validate", str(TOYWALK), "--deep", "--quick"]) == 2
+    assert "--deep runs its own checks" in capsys.readouterr().err
+
+
+def test_side_by_side_the_report_is_the_same() -> None:
+    names, seen, shares = ("spec_contract", "transitions", "coverage", "throughput"), [], []
+    beside = run(
+        TOYWALK,
+        TINY,
+        names=names,
+        workers=2,
+        finished=lambda result: seen.append(result.name),
+        progress=lambda name, share: shares.append(name),
+    )
+    alone = run(TOYWALK, TINY, names=names)
+    assert tuple(result.name for result in beside.checks) == names
+    assert sorted(seen) == sorted(names)
+    assert seen[-1] == "throughput"  # after the others, alone
+    assert "transitions" in shares
+    for one, other in zip(beside.checks[:3], alone.checks[:3], strict=True):
+        assert (one.outcome, one.counts) == (other.outcome, other.counts)
+
+
+def test_the_bound_is_of_what_was_sampled() -> None:
+    found = evidence("transitions", "passed", {"independent transitions": 600_000, "transitions": 600_000})
+    assert found == {"unit": "transitions", "agreed": 600_000, "bound": 5e-6}
+    assert words(found) == "600,000 independent transitions agreed; below 5.0e-06 of such transitions differ (95 %)"
+    assert evidence("differential", "passed", {"transitions": 1000, "episodes": 30})["bound"] == 0.1  # type: ignore[index]
+    assert evidence("differential", "failed", {"episodes": 30}) is None
+    assert evidence("guided_search", "passed", {"episodes": 30}) is None
+    assert evidence("spec_contract", "passed", {"facts compared": 30}) is None
+    assert words(None) == ""

@@ -1,0 +1,299 @@
+"""The static read finds what cannot be right in a package's sources, and is silent about what is."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from environments import ENVS, FORAGER, TOYWALK, CountdownFast, MirrorFast
+
+from simulacrum.harness.profile import QUICK
+from simulacrum.harness.runner import run_check
+from simulacrum.harness.source import Sources, problems
+from simulacrum.spec import Package
+
+TEMPLATE = ENVS.parent / "simulacrum" / "templates" / "package"
+PROFILE = replace(QUICK, seed=5)
+
+HEAD = """
+import functools
+import math
+import os
+import sys
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, sqrt as root
+
+import simulacrum
+
+from . import L, GAINS, Slots
+from .helpers import doubled, rooted
+
+TABLE = torch.tensor([1.0, 2.0])
+COUNTS = [1, 2, 3]
+CACHE = {}
+
+
+@simulacrum.tensor_state
+class State:
+    x: Tensor
+    energy: Tensor
+    live: Tensor
+    t: Tensor
+
+
+class Fast(simulacrum.FastEnv[State]):
+    environment = None
+
+    def transition(self, state, action, draw):
+"""
+FILES = {
+    "__init__.py": b"L = 5\nGAINS = [0.5, 1.5]\nSlots = 1\n",
+    "helpers.py": b"import torch\n\ndef doubled(x):\n    return x + x\n\ndef rooted(x):\n"
+    b"    y = x\n    return torch.sqrt(y)\n",
+}
+FIELDS = {"x": False, "energy": True, "live": False, "t": False}
+
+
+def found(*lines: str, head: str = HEAD) -> list[tuple[str, int, str]]:
+    """(file, line after the head, kind) of what is found in a transition with these lines, and methods after it."""
+    first = next((number for number, line in enumerate(lines) if line.startswith("def ")), len(lines))
+    body = "".join(f"{'        ' if number < first else '    '}{line}\n" for number, line in enumerate(lines))
+    sources = Sources({**FILES, "fast.py": (head + body).encode()})
+    before = head.count("\n")
+    return [
+        (one.file, one.line - (before if one.file == "fast.py" else 0), one.kind)
+        for one in problems(sources, FIELDS, action_floats=False)
+    ]
+
+
+WRONG = {
+    # a transition's lines: the kind of problem; the last line breaks the rule
+    ("if action.any(): pass",): "branch",
+    ("x = state.x > 3", "assert x.all()"): "branch",
+    ("while (state.x > 3).any(): break",): "branch",
+    ("y = 1 if state.energy[0] > 0 else 2",): "branch",
+    ("y = action == 1 and 3",): "branch",
+    ("y = not state.live",): "branch",
+    ("y = 0 < state.x < L",): "branch",
+    ("y = state.x in (1, 2)",): "branch",
+    ("y = [k for k in range(3) if draw.bernoulli(Slots, 0.5)]",): "branch",
+    ("y = max(state.x, state.t)",): "branch",
+    ("y = any(one for one in state.live.unbind(-1))",): "branch",
+    ("slip = draw.bernoulli(Slots, 0.5)", "turned = action + 1 if slip else action"): "branch",
+    ("return self.helper(state.x)", "", "def helper(self, x):", "    return x if x else 0"): "branch",
+    ("test = lambda one: 1 if one else 2", "y = test(action)"): "branch",
+    ("y = state.x.item()",): "left",
+    ("y = action.tolist()",): "left",
+    ("y = int(state.x.sum())",): "left",
+    ("y = float(state.energy)",): "left",
+    ("y = bool((action > 1).all())",): "left",
+    ("y = math.floor(state.energy)",): "left",
+    ("y = state.energy.cpu().numpy()",): "left",
+    ("for one in state.x: pass",): "iterated",
+    ("y = [one for one in action]",): "iterated",
+    ("a, b = state.x",): "iterated",
+    ("y = list(zip(state.x, COUNTS))",): "iterated",
+    ("y = sum(state.energy)",): "iterated",
+    ("y = torch.sqrt(state.energy)",): "float",
+    ("y = root(state.energy)",): "float",
+    ("y = state.energy.exp()",): "float",
+    ("y = torch.atan2(state.energy, state.energy)",): "float",
+    ("y = F.softmax(state.energy, -1)",): "float",
+    ("y = torch.linalg.norm(state.energy)",): "float",
+    ("y = state.energy.mean(-1)",): "float",
+    ("y = state.energy.sum(-1)",): "float",
+    ("y = (state.live * self.float32(GAINS)).sum(-1)",): "float",
+    ("y = torch.cumsum(state.energy, -1)",): "float",
+    ("y = state.energy.prod(-1)",): "float",
+    ("y = state.x.to(torch.float32).sum(-1)",): "float",
+    ("y = state.energy ** 0.5",): "float",
+    ("y = 2.0 ** state.x",): "float",
+    ("y = state.energy % 1.0",): "float",
+    ("y = state.energy // 2",): "float",
+    ("y = torch.remainder(state.energy, 2)",): "float",
+    ("y = torch.fmod(state.energy, 2)",): "float",
+    ("y = state.energy @ self.float32(GAINS)",): "float",
+    ("y = torch.einsum('nk,k->n', state.energy, TABLE)",): "float",
+    ("y = torch.matmul(state.energy, TABLE)",): "float",
+    ("y = np.sqrt(state.energy)",): "float",
+    ("state.x += 1",): "written",
+    ("state.x[:, 0] = 1",): "written",
+    ("state.x = action",): "written",
+    ("x = state.x", "x += 1"): "written",
+    ("x = state.x.view(-1)", "x[0] = 1"): "written",
+    ("row = state.live[:, 0]", "row.fill_(True)"): "written",
+    ("state.energy.add_(1.0)",): "written",
+    ("first, *rest = state.x.unbind(-1)", "first.mul_(2)"): "written",
+    ("action.clamp_(0, 1)",): "written",
+    ("y = torch.add(state.x, 1, out=state.x)",): "written",
+    ("self.float32(GAINS).mul_(2)",): "written",
+    ("TABLE.add_(1)",): "written",
+    ("self.last = action",): "kept",
+    ("self.seen[0] = action",): "kept",
+    ("self.count += 1",): "kept",
+    ("self.seen.append(action)",): "kept",
+    ("CACHE['a'] = action",): "kept",
+    ("CACHE.update(a=action)",): "kept",
+    ("global COUNT",): "kept",
+    ("setattr(self, 'last', action)",): "kept",
+    ("if torch.compiler.is_compiling(): pass",): "setting",
+    ("y = torch.is_grad_enabled()",): "setting",
+    ("y = torch.get_num_threads()",): "setting",
+    ("y = torch.get_default_dtype()",): "setting",
+    ("y = 1 if state.x.device.type == 'cpu' else 2",): "setting",
+    ("y = 1 if self.device.type == 'cpu' else 2",): "setting",
+    ("y = self.expose_state",): "hidden",
+    ("y = self.instance_seeds",): "hidden",
+    ("y = draw._t",): "hidden",
+    ("y = 1 if state.x.shape[0] == 32 else 2",): "rows",
+    ("y = len(state.x) > 512",): "rows",
+    ("if draw.rows % 2: pass",): "rows",
+    ("n, k = state.live.shape", "y = n < 64"): "rows",
+    ("y = action.size(0) >= 512",): "rows",
+    ("y = state.x.numel() == 4",): "rows",
+    ("y = self.batch_size[0] == 7",): "rows",
+    ("torch.set_num_threads(1)",): "process",
+    ("y = torch.rand(3)",): "source",
+    ("y = os.environ['A']",): "source",
+    ("y = open('a')",): "source",
+}
+
+
+@pytest.mark.parametrize("lines", WRONG, ids=" / ".join)
+def test_what_cannot_be_right_is_found_on_its_line(lines: tuple[str, ...]) -> None:
+    kinds = found(*lines)
+    assert [kind for _, _, kind in kinds] == [WRONG[lines]], kinds
+    if not any(line.startswith(("def ", "test = lambda")) for line in lines):
+        assert kinds[0][:2] == ("fast.py", len(lines)), kinds
+
+
+RIGHT = [
+    ("k = state.live.shape[1]", "y = 1 if k == 6 else 2"),
+    ("y = 1 if state.x.ndim == 2 else 2",),
+    ("y = state.x.dtype == torch.int32",),
+    ("y = 3 if state.x is None else 4",),
+    ("if isinstance(action, Tensor): pass",),
+    ("for one in state.live.unbind(-1): pass",),
+    ("for i, one in enumerate(state.live.unbind(-1)): pass",),
+    ("y = [a & b for a, b in zip(state.live.unbind(-1), state.live.unbind(-1))]",),
+    ("for k in range(L): pass",),
+    ("if L > 3 and COUNTS: pass",),
+    ("y = state.live.sum(-1, dtype=torch.int32)",),
+    ("y = state.live.sum(-1)",),
+    ("y = (state.x == 2).cumsum(-1)",),
+    ("y = torch.sum(state.energy > 0, -1, dtype=torch.int64)",),
+    ("y = state.x % L", "z = state.x // 2"),
+    ("y = state.energy ** 2", "z = state.x ** 2"),
+    ("y = state.energy * 2.0 - 1.0", "z = y / self.float32(3.0)"),
+    ("y = math.sqrt(L)",),
+    ("y = (draw.bernoulli(Slots, 0.5) & (action == 1)) | ~state.live",),
+    ("x = state.x + 1", "x += 1"),
+    ("x = state.x.clone()", "x[:, 0] = 1"),
+    ("x = torch.zeros_like(state.x)", "x[state.live] = 1"),
+    ("total, *terms = (state.live * self.float32(GAINS)).unbind(-1)", "for term in terms:", "    total += term"),
+    ("y = {'a': state.x, 'b': action}", "y['c'] = action", "for key, one in y.items(): pass"),
+    ("y = torch.zeros(draw.rows, device=action.device)",),
+    ("y = action.reshape(len(action), -1)",),
+    ("y = torch.where(state.live, 1.0, 2.0)",),
+    ("after = State(x=state.x, energy=state.energy, live=state.live)", "return after, after.energy, after.x > 1"),
+    ("after = State(x=state.x + 1, energy=state.energy, live=state.live)", "after.x = after.x + 1"),
+    ("y = doubled(state.x)",),
+    ("y = functools.reduce(lambda a, b: a + b, state.energy.unbind(-1))",),
+    ("y = self.int32(COUNTS).index_select(0, action)",),
+    ("y = [one for one in COUNTS if one > 1]",),
+    ("y = torch.clamp(state.x, 0, L).max(-1).values",),
+]
+
+
+@pytest.mark.parametrize("lines", RIGHT, ids=" / ".join)
+def test_what_is_right_raises_no_alarm(lines: tuple[str, ...]) -> None:
+    assert found(*lines) == []
+
+
+def test_a_helper_of_another_file_is_read_where_it_stands() -> None:
+    assert found("return rooted(state.energy)") == [("helpers.py", 8, "float")]
+
+
+def test_a_function_that_nothing_calls_is_read_by_its_annotations() -> None:
+    assert found("pass", "", "def own(self, x: Tensor):", "    return 1 if x else 2")[0][2] == "branch"
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("torch.set_default_dtype(torch.float64)", "process"),
+        ("X = np.seterr(all='ignore')", "process"),
+        ("torch.backends.cudnn.benchmark = True", "process"),
+        ("simulacrum.FastEnv.step = None", "process"),
+        ("X = os.getpid()", "process"),
+        ("print('hello')", "process"),
+        ("sys.path.append('x')", "process"),
+        ("import pandas", "source"),
+        ("import random", "source"),
+        ("from .reference import X", "source"),
+        ("from . import reference", "source"),
+        ("class Own(simulacrum.FastEnv[State]):\n    def _step(self, td): pass", "override"),
+        ("class Own(simulacrum.FastEnv[State]):\n    def __init__(self): pass", "override"),
+        ("class Own(simulacrum.FastEnv[State]):\n    expose_state = True", "override"),
+        ("class Own(simulacrum.ReferenceEnv[State]):\n    def step(self, action): pass", "override"),
+        ("class Own(simulacrum.ReferenceEnv[State]):\n    def set_state(self, snapshot): pass", "override"),
+    ],
+)
+def test_what_a_module_does_at_import(line: str, kind: str) -> None:
+    head = "import os, sys\nimport numpy as np\nimport torch\nimport simulacrum\nState = 1\n"
+    sources = Sources({"__init__.py": b"", "fast.py": (head + line + "\n").encode()})
+    assert [one.kind for one in problems(sources, {}, False)] == [kind]
+
+
+@pytest.mark.parametrize("line", ["X = os.path.join('a', 'b')", "X = np.float32(1)", "X = torch.arange(3)", "'text'"])
+def test_constants_are_made_at_import(line: str) -> None:
+    head = "import os\nimport numpy as np\nimport torch\n"
+    assert problems(Sources({"fast.py": (head + line + "\n").encode()}), {}, False) == []
+
+
+@pytest.mark.parametrize("side", [CountdownFast, MirrorFast])
+def test_the_small_environments_raise_no_alarm(side: type) -> None:
+    head = "import torch\nfrom simulacrum import FastEnv, tensor_state\nTABLE = torch.arange(3)\n"
+    state = inspect.getsource(side._state_class)
+    sources = Sources({"fast.py": (head + state + "\n\n" + inspect.getsource(side)).encode()})
+    assert problems(sources, {"at": True, "gained": True, "left": False, "pay": True}, True) == []
+
+
+@pytest.mark.parametrize("package", [TOYWALK, FORAGER, Package.read(TEMPLATE)], ids=lambda package: package.name)
+def test_the_examples_and_the_template_pass(package: Package) -> None:
+    result = run_check("static_read", package, PROFILE)
+    assert (result.outcome, result.findings) == ("passed", [])
+
+
+def copied(folder: Path, line: str, excuses: str) -> Package:
+    shutil.copytree(ENVS / "toywalk", folder, ignore=shutil.ignore_patterns("validation_report.*", "failures"))
+    fast = (folder / "fast.py").read_text()
+    at = "        moves_right = "
+    (folder / "fast.py").write_text(fast.replace(at, f"        {line}\n{at}", 1))
+    (folder / "checks.py").write_text((folder / "checks.py").read_text() + f"\nEXCUSES = {excuses}\n")
+    return Package.read(folder)
+
+
+def test_a_finding_names_line_reason_and_remedy(tmp_path: Path) -> None:
+    package = copied(tmp_path / "package", "far = torch.sqrt(state.position.float())", "{}")
+    (finding,) = run_check("static_read", package, PROFILE).findings
+    line = (package.path / "fast.py").read_text().split("far =")[0].count("\n") + 1
+    assert finding.message.startswith(f"fast.py:{line}: torch.sqrt is outside the float rule")
+    assert "; use + - *" in finding.message
+
+
+def test_an_excuse_is_repeated_and_one_that_nothing_needs_is_a_finding(tmp_path: Path) -> None:
+    line = "far = torch.sqrt(state.position.float())"
+    excused = copied(tmp_path / "one", line, repr({f"static fast.py: {line}": "never used"}))
+    result = run_check("static_read", excused, PROFILE)
+    assert result.outcome == "passed"
+    assert "never used" in result.notes[0]
+    idle = copied(tmp_path / "two", "far = 1", repr({f"static fast.py: {line}": "never used", "another check's": ""}))
+    (finding,) = run_check("static_read", idle, PROFILE).findings
+    assert "static fast.py: far = torch.sqrt" in finding.message
