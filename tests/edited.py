@@ -1,4 +1,5 @@
-"""Copies of the example packages in which some texts are replaced: known faults, for tests of the checks."""
+"""Copies of the packages in ``envs`` and ``tests/packages`` with texts replaced: known faults, for tests of what finds,
+shrinks and tells them."""
 
 from __future__ import annotations
 
@@ -9,15 +10,41 @@ from environments import ENVS
 
 from simulacrum.spec import Package
 
+PACKAGES = Path(__file__).resolve().parent / "packages"
+IGNORED = ("__pycache__", "validation_report.*", "failures", "corpus", "trace.json")
+SEEN = "counts / self.float32([L, MAX_STEPS])"  # toywalk's observation, fast side
+
 Change = tuple[str, str, str]  # a file's name, an old text that stands in it, the new one
 
 
-def edited(folder: Path, base: str, *changes: Change) -> Package:
-    """A copy of ``envs/<base>`` in ``folder/<base>`` with every old text replaced."""
-    ignored = shutil.ignore_patterns("__pycache__", "validation_report.*", "failures", "corpus", "trace.json")
-    made = shutil.copytree(ENVS / base, folder / base, ignore=ignored)
+def edited(folder: Path, base: str, *changes: Change, count: int = -1) -> Package:
+    """A copy in ``folder/<base>`` with old texts replaced: everywhere, or the first ``count`` times."""
+    return edited_as(folder / base, base, *changes, count=count)
+
+
+def edited_as(made: Path, base: str, *changes: Change, count: int = -1) -> Package:
+    """The same as the folder ``made``."""
+    source = ENVS / base if (ENVS / base).is_dir() else PACKAGES / base
+    shutil.copytree(source, made, ignore=shutil.ignore_patterns(*IGNORED))
     for name, old, new in changes:
         text = (made / name).read_text()
         assert old in text, f"{name} has no {old!r}"
-        (made / name).write_text(text.replace(old, new))
+        (made / name).write_text(text.replace(old, new, count))
     return Package.read(made)
+
+
+def changed(folder: Path, old: str = "", new: str = "", *, base: str = "toywalk", file: str = "fast.py") -> Package:
+    """A copy as ``folder``, with ``old`` replaced once."""
+    return edited_as(folder, base, (file, old, new), count=1)
+
+
+def broken(folder: Path, base: str, **changes: tuple[str, str]) -> Package:
+    """A copy as ``folder``, with one text replaced once in each named file (``fast``, ``init``, ``spec`` ...)."""
+    others = {"spec": "spec.md", "schema": "schema.json", "init": "__init__.py"}
+    edits = [(others.get(name, f"{name}.py"), old, new) for name, (old, new) in changes.items()]
+    return edited_as(folder, base, *edits, count=1)
+
+
+def method(body: str) -> tuple[str, str]:
+    """A change of toywalk's fast.py that overrides a method of the base class."""
+    return "    environment = ENVIRONMENT\n", f"    environment = ENVIRONMENT\n\n{body}\n"

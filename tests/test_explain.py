@@ -9,7 +9,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from changed import changed
+from edited import changed
 from rich.console import Console
 
 from simulacrum.cli import explain as explaining

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import pkgutil
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from edited import SEEN, broken, method
 
 from simulacrum.errors import PackageError
 from simulacrum.harness import findings, playback
@@ -25,23 +25,6 @@ PROFILE = replace(QUICK, seed=11)
 SMALL = replace(PROFILE, sizes={7: (7, 200), 65: (65, 60)}, sweep=(256, 120), independence=(65, 60))
 
 
-def broken(folder: Path, base: str, **changes: tuple[str, str]) -> Package:
-    """A copy of an example with one text replaced in each named file; its committed trace is left out."""
-    shutil.copytree(ENVS / base, folder, ignore=shutil.ignore_patterns("validation_report.*", "failures", "trace.json"))
-    for name, (old, new) in changes.items():
-        file = folder / {"spec": "spec.md", "schema": "schema.json", "init": "__init__.py"}.get(name, f"{name}.py")
-        text = file.read_text()
-        assert old in text, f"{file.name} has no {old!r}"
-        file.write_text(text.replace(old, new, 1))
-    return Package.read(folder)
-
-
-def method(body: str) -> tuple[str, str]:
-    """A change of toywalk's fast.py that overrides a method of the base class."""
-    return "    environment = ENVIRONMENT\n", f"    environment = ENVIRONMENT\n\n{body}\n"
-
-
-SEEN = "counts / self.float32([L, MAX_STEPS])"
 OBSERVATION = f"return {SEEN}"
 FAULTS = {
     # name: (base, changes, the check that finds it)

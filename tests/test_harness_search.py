@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from edited import broken
 
 from simulacrum.harness import corpus
 from simulacrum.harness.context import Context
@@ -20,21 +20,6 @@ from simulacrum.spec import Package
 
 ROOT = Path(__file__).resolve().parents[1]
 PROFILE = replace(QUICK, seed=11)
-Change = tuple[str, str]
-
-
-def changed(folder: Path, base: str, **changes: Change | list[Change]) -> Package:
-    """A copy of an example with texts replaced in its files, each of which must be there; without its corpus."""
-    source = ROOT / ("envs" if base in ("forager", "toywalk") else "tests/packages") / base
-    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("validation_report.*", "failures", "corpus"))
-    for name, edits in changes.items():
-        file = folder / f"{name}.py"
-        text = file.read_text()
-        for old, new in [edits] if isinstance(edits, tuple) else edits:
-            assert old in text, f"{file.name} has no {old!r}"
-            text = text.replace(old, new, 1)
-        file.write_text(text)
-    return Package.read(folder)
 
 
 FIVE = (
@@ -47,7 +32,7 @@ FIVE = (
 
 
 def test_a_fault_in_a_state_that_no_rollout_reaches_is_found_and_labelled(tmp_path: Path) -> None:
-    package = changed(tmp_path / "package", "forager", fast=FIVE)
+    package = broken(tmp_path / "package", "forager", fast=FIVE)
     result = run_check("transitions", package, PROFILE)
     (finding,) = result.findings
     assert result.outcome == "failed"
@@ -59,20 +44,20 @@ def test_a_fault_in_a_state_that_no_rollout_reaches_is_found_and_labelled(tmp_pa
 
 def test_a_reference_that_raises_is_a_finding(tmp_path: Path) -> None:
     old = "        energy = (state.energy - STEP_COST_FLOAT) + gained"
-    package = changed(tmp_path / "package", "forager", reference=(old, f"        1 // (sum(berry_live) - 2)\n{old}"))
+    package = broken(tmp_path / "package", "forager", reference=(old, f"        1 // (sum(berry_live) - 2)\n{old}"))
     (finding,) = run_check("transitions", package, PROFILE).findings
     assert "ZeroDivisionError" in finding.message
 
 
 def test_invariants_that_leave_no_state_are_a_finding(tmp_path: Path) -> None:
-    package = changed(tmp_path / "package", "toywalk", checks=("return (state.position >= -L)", "return (state.t < 0)"))
+    package = broken(tmp_path / "package", "toywalk", checks=("return (state.position >= -L)", "return (state.t < 0)"))
     (finding,) = run_check("transitions", package, PROFILE).findings
     assert finding.message.startswith("no legal state was found")
 
 
 @pytest.mark.parametrize("base", ["courier", "gates"])
 def test_packages_of_every_kind_pass(base: str, tmp_path: Path) -> None:
-    package = changed(tmp_path / "package", base)
+    package = broken(tmp_path / "package", base)
     for check in ("transitions", "guided_search", "coverage"):
         result = run_check(check, package, PROFILE)
         assert [finding.text() for finding in result.findings] == []
@@ -83,7 +68,7 @@ def test_packages_of_every_kind_pass(base: str, tmp_path: Path) -> None:
 
 
 def test_what_shows_something_new_is_kept_and_drawn_around(tmp_path: Path) -> None:
-    context = Context("guided_search", changed(tmp_path / "package", "forager"), PROFILE)
+    context = Context("guided_search", broken(tmp_path / "package", "forager"), PROFILE)
     search = Search(context)
     assert search.replay() > 5  # the worked examples
     first = [search.round(256) for _ in range(8)]
@@ -95,12 +80,12 @@ def test_what_shows_something_new_is_kept_and_drawn_around(tmp_path: Path) -> No
 
 
 def test_the_search_finds_what_it_compares(tmp_path: Path) -> None:
-    result = run_check("guided_search", changed(tmp_path / "package", "forager", fast=FIVE), PROFILE)
+    result = run_check("guided_search", broken(tmp_path / "package", "forager", fast=FIVE), PROFILE)
     assert result.outcome == "failed"
 
 
 def test_the_corpus_is_written_replayed_and_not_written_again(tmp_path: Path) -> None:
-    package = changed(tmp_path / "package", "toywalk")
+    package = broken(tmp_path / "package", "toywalk")
     digest = package.digest
     keeping = replace(PROFILE, keeps=True)
     run_check("guided_search", package, PROFILE)
@@ -115,7 +100,7 @@ def test_the_corpus_is_written_replayed_and_not_written_again(tmp_path: Path) ->
 
 
 def test_a_corpus_gives_back_its_bits(tmp_path: Path) -> None:
-    package = changed(tmp_path / "package", "courier")
+    package = broken(tmp_path / "package", "courier")
     states: dict[str, Any] = {
         "state.cargo": np.array([[0, 5, 1]], np.int8),
         "state.speed": np.array([-0.0], np.float32),
@@ -138,7 +123,7 @@ def test_a_corpus_gives_back_its_bits(tmp_path: Path) -> None:
 
 def test_a_corpus_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus, "LIMIT", 3)
-    package = changed(tmp_path / "package", "toywalk")
+    package = broken(tmp_path / "package", "toywalk")
     states = {"state.position": np.arange(5, dtype=np.int32) - 2}
     states |= {name: np.arange(5) for name in ("clock.seed", "clock.episode", "clock.t")}
     corpus.add(package, states, np.zeros(5, np.int64), range(5))
@@ -147,7 +132,7 @@ def test_a_corpus_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"state": {}, "clock": [1, 2], "action": 0}', '{"clock": [0, 0, -1]}'])
 def test_a_corpus_that_cannot_be_read_says_which_line(tmp_path: Path, line: str) -> None:
-    package = changed(tmp_path / "package", "toywalk")
+    package = broken(tmp_path / "package", "toywalk")
     file = package.path / corpus.FILE
     file.parent.mkdir()
     file.write_text(json.dumps({"state": {"position": 1}, "clock": [1, 2, 3], "action": 0}) + f"\n{line}\n")
@@ -156,7 +141,7 @@ def test_a_corpus_that_cannot_be_read_says_which_line(tmp_path: Path, line: str)
 
 
 def test_entries_of_other_fields_are_left_out(tmp_path: Path) -> None:
-    package = changed(tmp_path / "package", "toywalk")
+    package = broken(tmp_path / "package", "toywalk")
     file = package.path / corpus.FILE
     file.parent.mkdir()
     entries = [{"position": 1}, {"place": 1}, {"position": [1, 2]}]
@@ -174,7 +159,7 @@ KEY = "coverage transition: state.t < 0 is true"
 
 
 def test_a_branch_that_is_never_taken_is_listed_by_line(tmp_path: Path) -> None:
-    package = changed(tmp_path / "package", "toywalk", reference=DEAD)
+    package = broken(tmp_path / "package", "toywalk", reference=DEAD)
     messages = [finding.message for finding in run_check("coverage", package, PROFILE).findings]
     line = package.files["reference.py"].decode().splitlines().index("        if position == L and state.t < 0:") + 1
     assert any(message.startswith(f"reference.py:{line}: transition: state.t < 0 is true") for message in messages)
@@ -185,7 +170,7 @@ def test_an_excuse_needs_a_reason_and_is_repeated(tmp_path: Path) -> None:
     def result(name: str, reason: str) -> Any:
         keys = [KEY, "coverage transition: position == L and state.t < 0 is true"]
         excuses = ("POLICIES = [", f"EXCUSES = {dict.fromkeys(keys, reason)!r}\n\nPOLICIES = [")
-        package = changed(tmp_path / name, "toywalk", reference=DEAD, checks=excuses)
+        package = broken(tmp_path / name, "toywalk", reference=DEAD, checks=excuses)
         return run_check("coverage", package, PROFILE)
 
     assert result("without", " ").outcome == "failed"
@@ -196,13 +181,13 @@ def test_an_excuse_needs_a_reason_and_is_repeated(tmp_path: Path) -> None:
 
 def test_an_excuse_that_nothing_needs_is_a_finding(tmp_path: Path) -> None:
     excuses = ("POLICIES = [", f"EXCUSES = {{{KEY!r}: 'why'}}\n\nPOLICIES = [")
-    package = changed(tmp_path / "package", "toywalk", checks=excuses)
+    package = broken(tmp_path / "package", "toywalk", checks=excuses)
     (finding,) = run_check("coverage", package, PROFILE).findings
     assert "excuses nothing" in finding.message
 
 
 def test_an_end_that_is_seen_too_seldom_is_a_finding(tmp_path: Path) -> None:
-    package = changed(tmp_path / "package", "toywalk")
+    package = broken(tmp_path / "package", "toywalk")
     result = run_check("coverage", package, replace(PROFILE, ends=10**9, search=(1, 64, 1)))
     assert {finding.message.split(" was seen")[0] for finding in result.findings} == {"cause goal", "truncation"}
 
@@ -211,6 +196,6 @@ def test_first_states_are_compared_too(tmp_path: Path) -> None:
     old = "START_RANGE + 1) - START_RANGE"
     text = (ROOT / "envs" / "toywalk" / "fast.py").read_text()
     assert old in text
-    package = changed(tmp_path / "package", "toywalk", fast=(old, "START_RANGE + 1) - START_RANGE + 1"))
+    package = broken(tmp_path / "package", "toywalk", fast=(old, "START_RANGE + 1) - START_RANGE + 1"))
     (finding,) = run_check("coverage", package, PROFILE).findings
     assert finding.message.startswith("the two sides differ after a reset")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from changed import ENVS, SEEN, changed, method
+from edited import ENVS, SEEN, changed, method
 
 from simulacrum.harness.case import Case
 from simulacrum.harness.hints import hint

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from changed import ENVS, SEEN, changed, method
+from edited import ENVS, SEEN, changed, method
 
 from simulacrum.harness.case import FORMS, Case
 from simulacrum.harness.playback import (

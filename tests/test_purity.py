@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from edited import SEEN, broken
 from environments import FORAGER, TOYWALK
 from tensordict import TensorDict
-from test_harness import OBSERVATION, PROFILE, SEEN, broken
+from test_harness import OBSERVATION, PROFILE
 
 from simulacrum import FastEnv
 from simulacrum.harness import memory

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from changed import ENVS
+from edited import ENVS
 
 from simulacrum.harness.rules import rules
 from simulacrum.spec import Package

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from edited import SEEN, broken, method
 from environments import FORAGER, TOYWALK
-from test_harness import OBSERVATION, PROFILE, SEEN, broken, method
+from test_harness import OBSERVATION, PROFILE
 
 from simulacrum.harness.runner import run_check
 from simulacrum.spec import Package

@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from edited import broken
 from environments import FORAGER, TOYWALK
-from test_harness import PROFILE, broken
+from test_harness import PROFILE
 
 from simulacrum.harness.runner import run_check
 from simulacrum.spec import Package

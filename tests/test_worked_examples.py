@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from edited import broken
 from environments import ENVS
-from test_harness import PROFILE, broken
+from test_harness import PROFILE
 
 from simulacrum.harness.runner import run_check
 
