@@ -52,7 +52,7 @@ def test_all_faults_are_put_in_and_told(package, calls, capsys):
     assert {case.group for case in chosen} == {"domain", "generic", "both"}
     assert (profile.name, options["every"], options["workers"]) == ("quick", False, 2)
     text = capsys.readouterr().out
-    assert f"{len(chosen)} of {len(chosen)} faults put into copies of simulacrum/toywalk-v0" in text
+    assert f"{len(chosen)} faults put into copies of simulacrum/toywalk-v0" in text
     assert "numbers: the observation has -0.0 for 0.0" in text
     assert "median length of a finding: 1 steps" in text
     assert "first   alone" not in text
@@ -107,7 +107,9 @@ def test_a_generic_survivor_needs_a_reason(package, calls, capsys):
     assert "EQUIVALENT names a mutant that there is not: no such mutant" in text
     assert "first   alone" in text
     written = page.read_text()
-    assert written.startswith("# Faults on purpose\n\nMade by `simulacrum faults toywalk --markdown faults.md`")
+    assert written.startswith("# Faults on purpose\n\nA battery is worth what it finds.")
+    made = f"Made by `simulacrum faults {package} --all-checks --quick --markdown {page}`: quick profile, seed 0."
+    assert made in written
     assert f"- generic: {survivor}: because" in written
     assert "| the observation has -0.0 for 0.0 | numbers |" in written
 

@@ -338,4 +338,11 @@ FAULTS: list[Fault] = [
 ]
 
 # Generic mutants that change nothing observable: their ids, each with the reason.
-EQUIVALENT: dict[str, str] = {}
+EQUIVALENT: dict[str, str] = {
+    "fast.py observation: `torch.stack([state.position, state.t], -1)` -> "
+    "`torch.stack([state.position, state.t], 1)` #1": "both tensors have one axis, so that a new last axis is axis 1",
+    "reference.py transition: `position < -L` -> `position <= -L` #1": "what is -L becomes -L",
+    "reference.py transition: `position < -L` -> `position < -(L - 1)` #1": "only -L lies between, and becomes -L",
+    "reference.py transition: `position > L` -> `position >= L` #1": "what is L becomes L",
+    "reference.py transition: `position > L` -> `position > L - 1` #1": "only L lies between, and becomes L",
+}

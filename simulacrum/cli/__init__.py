@@ -129,7 +129,7 @@ def _faults_parser(commands: Any) -> None:
         "code: 0 every domain fault was found and every other survivor has a written reason, 1 not so, 2 it could not "
         "run, 130 interrupted (run it again: it goes on where it stopped).",
     )
-    command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
+    command.add_argument("targets", nargs="+", metavar="PATH_NAME_OR_ID", help=TARGET)
     command.add_argument(
         "--kind",
         choices=("domain", "generic", "both", "all"),

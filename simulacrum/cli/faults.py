@@ -8,48 +8,82 @@ import hashlib
 import random
 import shlex
 import sys
+from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from ..harness.checks import _matches
+from ..harness.checks import matches
 from ..harness.places import state_folder
-from ..harness.profile import PROFILES
+from ..harness.profile import PROFILES, Profile
 from ..spec import Package
 from . import FINDINGS, PASSED, complain
 from .validate import load, read
 
+if TYPE_CHECKING:
+    from ..harness.faults.cases import Case
+    from ..harness.faults.summary import Summary
+
+
+PAGE = "faults.md"  # the head of the page, beside the engine
+
 
 def faults(arguments: argparse.Namespace) -> int:
-    """Put faults into copies of a package, run the checks, print the table and the summary; the exit code.
+    """Put faults into copies of packages, run the checks, print the tables and the summaries; the exit code.
 
     Raises :class:`~simulacrum.errors.SimulacrumError` for a package that cannot be found or loaded, or does not pass
     the checks without a fault.
     """
-    package = read(arguments.target)
-    load(package)  # from here on with torch, which takes its time
-    from ..harness.faults import cases, matrix, summary
+    packages = [read(target) for target in arguments.targets]
+    for package in packages:
+        load(package)  # from here on with torch, which takes its time
+    from ..harness.faults import summary
+
+    console = Console(file=sys.stdout, highlight=False)
+    told = []
+    for package in packages:
+        picked, whole = _chosen(package, arguments)
+        if isinstance(picked, str):
+            return complain(picked)
+        told.append(_judged(console, package, picked, whole, arguments))
+        _say(console, "\n" + "\n".join(summary.lines(told[-1], arguments.all_checks)) + "\n")
+    if arguments.markdown is not None:
+        _write(told, arguments)
+        _say(console, f"Written: {arguments.markdown}")
+    return PASSED if all(one.passed for one in told) else FINDINGS
+
+
+def _chosen(package: Package, arguments: argparse.Namespace) -> tuple[list[Case] | str, bool]:
+    """The faults that were asked for, or why there are none; and whether all generic mutants are among them."""
+    from ..harness.faults import cases
     from ..harness.surroundings import compilation_possible
 
-    profile = PROFILES["quick" if arguments.quick else "default"].seeded(arguments.seed)
     groups = cases.GROUPS if arguments.kind == "all" else (arguments.kind,)
-    chosen = cases.cases(package, groups, compiled=profile.compiled and compilation_possible())
+    chosen = cases.cases(package, groups, compiled=_profile(arguments).compiled and compilation_possible())
     try:
         picked = [case for case in chosen if _picked(arguments.expression, case.name)]
     except (SyntaxError, ValueError):
-        return complain(f"-k {arguments.expression!r}: expected parts of names of faults with and, or, not")
+        return f"-k {arguments.expression!r}: expected parts of names of faults with and, or, not", False
     if arguments.sample is not None and arguments.sample < len(picked):
         picked = random.Random(arguments.seed).sample(picked, arguments.sample)
     if not picked:
-        return complain(f"-k {arguments.expression!r} picks none of the {len(chosen)} faults")
+        return f"-k {arguments.expression!r} picks none of the {len(chosen)} faults", False
+    return picked, "generic" in groups and len(picked) == len(chosen)
 
-    console = Console(file=sys.stdout, highlight=False)
-    output = arguments.output or _kept(package)
+
+def _judged(
+    console: Console, package: Package, picked: list[Case], whole: bool, arguments: argparse.Namespace
+) -> Summary:
+    """Judge faults, a line each as they come."""
+    from ..harness.faults import cases, matrix, summary
+
+    profile, output = _profile(arguments), arguments.output or _kept(package)
     _say(
         console,
-        f"{len(picked)} of {len(chosen)} faults put into copies of {package.environment.id} ({package.path}), "
-        f"{profile.name} profile, seed {profile.seed}\nResults, as they come: {output}",
+        f"{len(picked)} faults put into copies of {package.environment.id} ({package.path}), {profile.name} profile, "
+        f"seed {profile.seed}\nResults, as they come: {output}",
     )
     results = []
     with _bar(console) as bar:
@@ -66,19 +100,31 @@ def faults(arguments: argparse.Namespace) -> int:
                 f"{', '.join(result.found_by) or 'NOT FOUND':<26} {steps:>9} {result.seconds:7.1f} s  "
                 f"{result.kind}: {result.name}",
             )
-    whole = "generic" in groups and len(picked) == len(chosen)
-    told = summary.Summary(package.environment.id, results, cases.excused(package), whole)
-    _say(console, "\n" + "\n".join(summary.lines(told, arguments.all_checks)))
-    if arguments.markdown is not None:
-        command = f"simulacrum faults {shlex.quote(package.name)} --markdown {arguments.markdown.name}"
-        head = f"# Faults on purpose\n\nMade by `{command}`, {profile.name} profile, seed {profile.seed}.\n\n"
-        arguments.markdown.write_text(head + summary.markdown(told, arguments.all_checks), encoding="utf-8")
-        _say(console, f"Written: {arguments.markdown}")
-    return PASSED if told.passed else FINDINGS
+    return summary.Summary(package.environment.id, results, cases.excused(package), whole)
+
+
+def _write(told: list[Summary], arguments: argparse.Namespace) -> None:
+    """The page: what the figures mean, then those of each package."""
+    from ..harness.faults import summary
+
+    profile = _profile(arguments)
+    every = " --all-checks" if arguments.all_checks else ""
+    targets = " ".join(shlex.quote(target) for target in arguments.targets)
+    made = (
+        f"Made by `simulacrum faults {targets}{every}{' --quick' if arguments.quick else ''} --markdown "
+        f"{arguments.markdown}`: {profile.name} profile, seed {profile.seed}."
+    )
+    head = files("simulacrum.harness.faults").joinpath(PAGE).read_text("utf-8")
+    parts = [head.rstrip(), made, *(summary.markdown(one, arguments.all_checks).rstrip() for one in told)]
+    arguments.markdown.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _profile(arguments: argparse.Namespace) -> Profile:
+    return PROFILES["quick" if arguments.quick else "default"].seeded(arguments.seed)
 
 
 def _picked(expression: str | None, name: str) -> bool:
-    return not expression or _matches(ast.parse(expression.strip(), mode="eval").body, name)
+    return not expression or matches(ast.parse(expression.strip(), mode="eval").body, name)
 
 
 def _kept(package: Package) -> Path:

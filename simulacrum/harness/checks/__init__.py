@@ -48,7 +48,7 @@ def selected(expression: str | None) -> tuple[str, ...]:
         return NAMES
     try:
         tree = ast.parse(expression.strip(), mode="eval").body
-        names = tuple(name for name in NAMES if _matches(tree, name))
+        names = tuple(name for name in NAMES if matches(tree, name))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         names = ()
     if not names:
@@ -58,11 +58,12 @@ def selected(expression: str | None) -> tuple[str, ...]:
     return names
 
 
-def _matches(tree: ast.expr, name: str) -> bool:
+def matches(tree: ast.expr, name: str) -> bool:
+    """Whether a name fits a parsed ``-k`` expression; raises SyntaxError for what is none."""
     if isinstance(tree, ast.Name):
         return tree.id in name
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
-        return not _matches(tree.operand, name)
+        return not matches(tree.operand, name)
     if isinstance(tree, ast.BoolOp):
-        return (all if isinstance(tree.op, ast.And) else any)(_matches(value, name) for value in tree.values)
+        return (all if isinstance(tree.op, ast.And) else any)(matches(value, name) for value in tree.values)
     raise SyntaxError(ast.unparse(tree))

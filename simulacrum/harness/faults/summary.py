@@ -91,9 +91,9 @@ class Summary:
 
 def lines(summary: Summary, every: bool) -> list[str]:
     """The summary for a terminal or a log; ``every``: whether all checks ran on each fault."""
-    told = [f"{'faults':<18}{'put in':>8}{'found':>8}{'share':>9}{'reasons':>9}"]
+    told = [f"{'faults':<18}{'put in':>8}{'set aside':>11}{'found':>8}{'share':>9}"]
     for title, number, found, reasons in summary.shares():
-        told.append(f"{title:<18}{number:>8}{found:>8}{found / number:>9.1%}{reasons:>9}")
+        told.append(f"{title:<18}{number:>8}{reasons:>11}{found:>8}{_share(found, number - reasons):>9}")
     told += ["", f"{'check':<28}{'finds':>8}{'first':>8}" + (f"{'alone':>8}" if every else "")]
     for name, found, first, only in summary.finders():
         told.append(f"{name:<28}{found:>8}{first:>8}" + (f"{only:>8}" if every else ""))
@@ -113,9 +113,12 @@ def markdown(summary: Summary, every: bool) -> str:
         f"## {summary.package}",
         "",
         *_table(
-            ["faults", "put in", "found", "share", "survivors with a reason"],
+            ["faults", "put in", "set aside with a reason", "found", "share of the others"],
             [
-                [title.replace("  ", "&nbsp;&nbsp;"), str(number), str(found), f"{found / number:.1%}", str(reasons)]
+                [
+                    title.replace("  ", "&nbsp;&nbsp;"),
+                    *(str(number), str(reasons), str(found), _share(found, number - reasons)),
+                ]
                 for title, number, found, reasons in summary.shares()
             ],
         ),
@@ -144,6 +147,11 @@ def markdown(summary: Summary, every: bool) -> str:
         if result.group != "generic"
     ]
     return "\n".join([*told, "", *_table(head, rows), ""])
+
+
+def _share(found: int, number: int) -> str:
+    """A share in per cent; of nothing, all."""
+    return f"{found / number if number else 1.0:.1%}"
 
 
 def _number(value: int | None) -> str:
