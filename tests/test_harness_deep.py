@@ -157,9 +157,12 @@ def test_side_by_side_the_report_is_the_same() -> None:
 def test_the_bound_is_of_what_was_sampled() -> None:
     found = evidence("transitions", "passed", {"independent transitions": 600_000, "transitions": 600_000})
     assert found == {"unit": "transitions", "agreed": 600_000, "bound": 5e-6}
-    assert words(found) == "600,000 independent transitions agreed; below 5.0e-06 of such transitions differ (95 %)"
+    told = "600,000 independent transitions agreed; below 5.0e-06 of such transitions differ (95 %)"
+    assert words("transitions", "passed", found) == told
     assert evidence("differential", "passed", {"transitions": 1000, "episodes": 30})["bound"] == 0.1  # type: ignore[index]
     assert evidence("differential", "failed", {"episodes": 30}) is None
     assert evidence("guided_search", "passed", {"episodes": 30}) is None
     assert evidence("spec_contract", "passed", {"facts compared": 30}) is None
-    assert words(None) == ""
+    assert words("transitions", "failed", None) == ""
+    assert words("guided_search", "passed", None) == "no bound follows: its inputs are guided, and no random sample"
+    assert words("purity", "passed", None).startswith("no bound follows: it compares a side with itself")

@@ -61,7 +61,7 @@ def _end(console: Console, ledger: deep.Ledger) -> int:
     totals = ledger.totals()
     for check, total in totals.items():
         failed = f", {total['failed']} with findings" if total["failed"] else ""
-        sure = words(total["evidence"])
+        sure = words(check, "failed" if total["failed"] else "passed", total["evidence"])
         _say(
             console,
             f"{check:<26} {total['shards']:>6} shards{failed}, {total['transitions']:,} transitions compared"

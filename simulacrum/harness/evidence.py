@@ -13,7 +13,18 @@ CAVEAT = (
 )
 
 
-NOT_SAMPLED = ("guided_search", "coverage", "small_worlds", "constants")  # guided, or exhaustive: no rate follows
+NO_BOUND = {  # checks from which no rate follows, and why
+    "spec_contract": "it reads, and samples nothing",
+    "static_read": "it reads, and samples nothing",
+    "worked_examples": "the examples were chosen by hand",
+    "small_worlds": "every transition of the worlds was compared",
+    "constants": "one script was compared for each value",
+    "guided_search": "its inputs are guided, and no random sample",
+    "coverage": "its inputs are guided, and no random sample",
+    "scripted_policies": "it compares means, each with its own bound",
+    "throughput": "it measures",
+}
+WITHIN = "it compares a side with itself, or looks at states alone, and not independent transitions with the reference"
 
 
 def evidence(check: str, outcome: str, counts: Mapping[str, int]) -> dict[str, Any] | None:
@@ -23,7 +34,7 @@ def evidence(check: str, outcome: str, counts: Mapping[str, int]) -> dict[str, A
 
     Transitions within one episode are not independent, so rollouts count by episodes.
     """
-    if outcome != "passed" or check in NOT_SAMPLED:
+    if outcome != "passed" or check in NO_BOUND:
         return None
     for unit, name in (("transitions", INDEPENDENT), ("episodes", EPISODES)):
         if counts.get(name):
@@ -31,9 +42,11 @@ def evidence(check: str, outcome: str, counts: Mapping[str, int]) -> dict[str, A
     return None
 
 
-def words(found: Mapping[str, Any] | None) -> str:
-    """The same for people; empty for None."""
-    if not found:
+def words(check: str, outcome: str, found: Mapping[str, Any] | None) -> str:
+    """The same for people, or why no bound follows; empty for a check that did not pass."""
+    if outcome != "passed":
         return ""
+    if not found:
+        return f"no bound follows: {NO_BOUND.get(check, WITHIN)}"
     unit = "independent transitions" if found["unit"] == "transitions" else "episodes"
     return f"{found['agreed']:,} {unit} agreed; below {found['bound']:.1e} of such {found['unit']} differ (95 %)"

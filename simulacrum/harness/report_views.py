@@ -105,7 +105,8 @@ def counted(check: Content) -> str:
 
 def said(check: Content) -> list[str]:
     """How sure a check is, and its notes."""
-    return [*filter(None, [words(check.get("evidence"))]), *(f"note: {note}" for note in check["notes"])]
+    sure = words(check["name"], check["outcome"], check.get("evidence"))
+    return [*filter(None, [sure]), *(f"note: {note}" for note in check["notes"])]
 
 
 def findings(check: Content) -> list[str]:
