@@ -18,7 +18,7 @@ from .sources import EDGE_SEEDS, Actions, seeds
 
 POOL_ROWS, POOL_STEPS = 1024, 80
 EDGE_EPISODES = (0, 1, 20, 2**31 - 1, 2**31, 2**32 - 1)
-ROUNDS = 64  # of drawing candidates until enough of them are legal
+ROUNDS = 16  # of drawing candidates until enough of them are legal
 
 
 def rollout_states(package: Package, env: Any, rng: np.random.Generator, steps: int = POOL_STEPS) -> Record:

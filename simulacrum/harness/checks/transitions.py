@@ -23,9 +23,10 @@ def check(context: Context) -> None:
     pool = rollout_states(package, context.env(POOL_ROWS, int(rng.integers(0, 2**62))), rng)
     states = States(package, rng, pool)
     injector = Injector(context, states.reached)
-    wanted, number = context.profile.transitions, 0
-    while context.counts["transitions"] < wanted:
-        drawn = states.draw(SIZES[number % len(SIZES)] if number < 12 else SIZES[0])
+    wanted = context.profile.transitions
+    batches = [*SIZES, *SIZES, *[SIZES[0]] * (wanted // SIZES[0])]
+    for number, size in enumerate(batches):
+        drawn = states.draw(size)
         rows = len(drawn["clock.t"])
         context.require(rows > 0, "no legal state was found: the invariants leave none of the states that were tried")
         actions = random_actions(package.environment.action_space, rng, rows)
@@ -33,5 +34,7 @@ def check(context: Context) -> None:
         actions = np.where((rng.random(rows) < 0.2).reshape(-1, *(1,) * (actions.ndim - 1)), edges, actions)
         injector.compare(drawn, actions, resets=("rows", "masked")[number % 2])
         context.count(INDEPENDENT, rows)
-        number += 1
-        context.progress(context.counts["transitions"] / wanted)
+        context.progress((number + 1) / len(batches))
+        if context.counts["transitions"] >= wanted:
+            return
+    context.note(f"fewer than {wanted} transitions: the invariants leave few of the states that are tried")
