@@ -66,13 +66,20 @@ def deviation(first: float, second: float) -> float:
 # toywalk: backward recursion over (position, t)
 
 
-def walk(direction: int, end: int = L, start_range: int = START_RANGE, max_steps: int = WALK_MAX_STEPS) -> Figures:
+def walk(
+    direction: int,
+    end: int = L,
+    start_range: int = START_RANGE,
+    max_steps: int = WALK_MAX_STEPS,
+    against: float = WALK_SLIP_P,
+) -> Figures:
+    """Moves in a direction, each the other way with probability ``against``; one half is what random actions give."""
     cells = np.arange(-end, end + 1)
     first, second, goal_probability = np.zeros((3, len(cells)))
     for _ in range(max_steps):
         moments = [walk_outcome(cells, step, first, second, goal_probability) for step in (direction, -direction)]
         (first, second, goal_probability) = (
-            (1.0 - WALK_SLIP_P) * straight + WALK_SLIP_P * slipped for straight, slipped in zip(*moments, strict=True)
+            (1.0 - against) * straight + against * slipped for straight, slipped in zip(*moments, strict=True)
         )
     start = np.abs(cells) <= start_range
     mean = float(first[start].mean())
@@ -311,6 +318,17 @@ def enumerated(world: World, policy: Policy) -> Figures:
     return Figures(mean, float(np.sqrt(weights @ ((returns - mean) ** 2).mean(axis=1))))
 
 
+def enumerated_uniform(world: World) -> Figures:
+    """Of random actions: every sequence of headings is as likely, whatever the slips."""
+    returns = []
+    for headings in itertools.product(range(4), repeat=world.max_steps):
+        every, moves = every_field(world), iter(headings)
+        still = [np.zeros(len(every.x), bool)] * world.max_steps
+        returns.append(played(every, lambda state: np.full(len(state.x), next(moves)), still, world))  # noqa: B023
+    every_return = np.concatenate(returns)
+    return Figures(float(every_return.mean()), float(every_return.std()))
+
+
 def report(name: str, figures: Figures) -> None:
     notes = "".join(f"; {key} {value:.6g}" for key, value in figures.notes.items())
     print(f"{name:40} mean {figures.mean:.9f}  standard deviation {figures.deviation:.9f}{notes}")
@@ -321,11 +339,14 @@ def main() -> None:
     report("toywalk always_left", walk(-1))
     for name, direction in (("always_right", 1), ("always_left", -1)):
         report(f"toywalk, a short walk: {name}", walk(direction, end=3, start_range=1, max_steps=4))
+    report("toywalk: uniform", walk(1, against=0.5))
+    report("toywalk, a short walk: uniform", walk(1, end=3, start_range=1, max_steps=4, against=0.5))
     report("forager always_north", always_north())
     report(f"forager greedy_nearest ({EPISODES} episodes, NumPy seed {SEED})", greedy_figures())
     for name, world in SMALL_WORLDS.items():
         report(f"forager, {name}: always_north", enumerated(world, north))
         report(f"forager, {name}: greedy_nearest", enumerated(world, greedy_nearest))
+        report(f"forager, {name}: uniform", enumerated_uniform(world))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from simulacrum import __version__, cli
 from simulacrum.cli import listing, main
-from simulacrum.cli.arguments import battery_seed, some_seed
+from simulacrum.cli.arguments import battery_seed, positive, some_seed
 from simulacrum.cli.progress import Bar, Log, display
 from simulacrum.harness import checks, runner
 from simulacrum.harness.report import CheckResult, new_report
@@ -90,6 +90,11 @@ def test_the_module_runs_without_torch():
         ("validate", "x", "--seed", "4294967296"),
         ("validate", "x", "--seed", "one"),
         ("validate", "x", "--full"),
+        ("validate", "x", "--deep", "--shards", "0"),
+        ("faults", "x", "--sample", "0"),
+        ("faults", "x", "--sample", "-1"),
+        ("faults", "x", "--workers", "0"),
+        ("faults", "x", "--workers", "two"),
         ("new",),
         ("list", "x"),
     ],
@@ -107,6 +112,13 @@ def test_a_seed_is_told_its_range(capsys):
     assert "expected a whole number in 0..4294967295, got '4294967296'" in capsys.readouterr().err
     assert battery_seed("4294967295") == 2**32 - 1
     assert 0 <= some_seed() < 2**32
+
+
+def test_a_number_of_things_is_told_its_range(capsys):
+    with pytest.raises(SystemExit):
+        main(["faults", "x", "--workers", "0"])
+    assert "expected a whole number from 1 on, got '0'" in capsys.readouterr().err
+    assert positive("12") == 12
 
 
 def test_no_such_package(capsys):

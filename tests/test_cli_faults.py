@@ -79,7 +79,7 @@ def test_an_expression_and_a_sample_pick(package, calls):
     assert len(picked[0]) == 5
 
 
-@pytest.mark.parametrize("expression", ["nothing_like_it", "and and", "1"])
+@pytest.mark.parametrize("expression", ["nothing_like_it", "and and", "1", "(" * 5000])
 def test_an_expression_that_picks_nothing_or_cannot_be_read(package, calls, expression, capsys):
     assert main(["faults", str(package), "-k", expression]) == 2
     assert "-k" in capsys.readouterr().err
@@ -112,6 +112,44 @@ def test_a_generic_survivor_needs_a_reason(package, calls, capsys):
     assert made in written
     assert f"- generic: {survivor}: because" in written
     assert "| the observation has -0.0 for 0.0 | numbers |" in written
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("FAULTS = None", "FAULTS: expected a list of simulacrum.Fault, got None"),
+        ("FAULTS = [1]", "FAULTS[0]: expected a simulacrum.Fault"),
+        ("FAULTS = [Fault('', 'rules', {})]", "FAULTS[0]: expected a simulacrum.Fault with a name"),
+        ("FAULTS = [Fault('one', 'rules', None)]", "fault 'one': expected changes by file name"),
+        (
+            "FAULTS = [Fault('one', 'rules', {'fast.py': ['xy', 'abc']})]",
+            "expected pairs (old, new) of texts for fast.py",
+        ),
+        ("FAULTS = [Fault('one', 'rules', {'fast.py': [('a', 1)]})]", "expected pairs (old, new) of texts for fast.py"),
+        ("FAULTS = [Fault('one', 'rules', {'fast.py': None})]", "expected pairs (old, new) of texts for fast.py"),
+        ("FAULTS = [Fault('one', 'rules', {'../new.py': [('', 'x')]})]", "expected a file of the package"),
+        ("FAULTS = [Fault('one', 'rules', {'/tmp/new.py': [('', 'x')]})]", "expected a file of the package"),
+        ("EQUIVALENT = ['a mutant']", "EQUIVALENT: expected a dict of reasons"),
+        ("EQUIVALENT = {'a mutant': ''}", "EQUIVALENT: expected a dict of reasons"),
+        ("EQUIVALENT = {1: 'why'}", "EQUIVALENT: expected a dict of reasons"),
+    ],
+)
+def test_what_is_declared_wrongly_is_told_before_anything_runs(package, calls, content, message, capsys):
+    (package / "faults.py").write_text(f"from simulacrum import Fault\n{content}\n")
+    assert main(["faults", str(package), "--kind", "domain", "--quick"]) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert "Traceback" not in told
+    assert len(calls) == 1  # nothing ran
+
+
+def test_of_several_packages_all_are_read_before_the_first_runs(package, calls, capsys):
+    other = package.parent / "other"
+    shutil.copytree(package, other)
+    (other / "faults.py").write_text("EQUIVALENT = []\n")
+    assert main(["faults", str(package), str(other), "--kind", "domain", "--quick"]) == 2
+    assert str(other / "faults.py") in capsys.readouterr().err
+    assert len(calls) == 1
 
 
 def test_the_summary_counts():

@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -98,6 +98,26 @@ def test_copies_have_no_trace_and_no_report_but_the_corpus(tmp_path):
     assert {"spec.md", "fast.py", "corpus/one.json"} <= names
     assert not {"trace.json", "faults.py", "validation_report.json"} & names
     assert copy.name == "toywalk"
+
+
+@pytest.mark.parametrize("name", ["../beside.py", "/{folder}/there.py", "a/../../beside.py"])
+def test_nothing_is_written_outside_of_the_copy(tmp_path, name):
+    name = name.format(folder=tmp_path)
+    with pytest.raises(PackageError, match="expected a file inside of the package"):
+        cases.put(TOYWALK, Case("one", "domain", "rules", {name: b"x"}), tmp_path / "copy")
+    assert [file.name for file in tmp_path.rglob("*.py") if file.name in ("beside.py", "there.py")] == []
+
+
+def test_a_result_of_another_form_is_passed_over(tmp_path):
+    good = asdict(matrix.Result("one", "domain", "rules", ["fast.py"], ["replay"], 1, 5, 0.5, "it differs", key="k"))
+    output = tmp_path / "results.jsonl"
+    odd = [{**good, "found_by": "replay"}, {**good, "found_by": [1]}, {**good, "key": []}, {**good, "steps": "1"}]
+    odd += [{**good, "seconds": None}, {**good, "alike": 1}, {**good, "more": 1}, [good], {}]
+    output.write_bytes(b"\n".join([b"\xff", b"[" * 100_000, *(json.dumps(one).encode() for one in odd)]))
+    assert matrix.read(output) == {}
+    with output.open("a") as file:
+        file.write("\n" + json.dumps(good))
+    assert matrix.read(output) == {"k": matrix.Result(**good)}
 
 
 def test_a_result_holds_for_what_it_depends_on():

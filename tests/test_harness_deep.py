@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -81,6 +82,61 @@ def test_a_run_goes_on_where_it_stopped_and_runs_again_what_was_lost(state: Path
     assert totals[deep.shard(4, 7).check]["evidence"] is None
     assert totals["transitions"]["transitions"] == 10
     assert deep.Ledger(package, 3, 8).done == {}  # another seed is another run
+
+
+GOOD = {
+    "shard": [0, "transitions", 7],
+    "outcome": "passed",
+    "seconds": 1.0,
+    "counts": {"transitions": 5},
+    "findings": [],
+}
+ODD_LINES = [
+    *({**GOOD, "counts": counts} for counts in ("abc", [1], None, {"transitions": -5}, {"transitions": "x"})),
+    *({**GOOD, "counts": {"transitions": count}} for count in (1.5, True, None)),
+    *({**GOOD, "shard": part} for part in ("abc", None, [], [0], ["a", "transitions", 7], [[1], "transitions", 7])),
+    *({**GOOD, "shard": part} for part in ([1, "transitions", 7], [0, "transitions", 8], [0, ["transitions"], 7])),
+    {**GOOD, "shard": [-1, "symmetries", 6]},
+    *({**GOOD, "outcome": outcome} for outcome in ("PASS?", [1], None)),
+    {**GOOD, "seconds": "1"},
+    {**GOOD, "findings": None},
+    {**GOOD, "more": 1},
+    {"shard": GOOD["shard"]},
+]
+
+
+def ledger_of(package: Package, *lines: bytes) -> deep.Ledger:
+    """The ledger of a run with seed 7 whose file holds these lines."""
+    file = deep.Ledger(package, 7, 7).file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"\n".join(lines))
+    return deep.Ledger(package, 7, 7)
+
+
+@pytest.mark.parametrize("line", ODD_LINES, ids=str)
+def test_a_line_that_is_no_shard_of_the_run_is_run_again(state: Path, line: dict[str, Any]) -> None:
+    package = Package.read(TOYWALK)
+    assert next(ledger_of(package, json.dumps(GOOD).encode()).missing()).number == 1
+    ledger = ledger_of(package, json.dumps(line).encode())
+    assert ledger.done == {}
+    assert next(ledger.missing()) == deep.shard(0, 7)
+
+
+def test_one_odd_line_costs_no_other(state: Path) -> None:
+    ledger = ledger_of(
+        Package.read(TOYWALK), b"\xff\xfe", b"[" * 100_000, json.dumps(GOOD).encode(), b'{"shard": [99, '
+    )
+    assert sorted(ledger.done) == [0]
+    ledger.add(deep.Done(deep.shard(1, 7), "passed", 1.0, {}, []))
+    assert sorted(deep.Ledger(Package.read(TOYWALK), 7, 7).done) == [0, 1]  # not glued to what was cut short
+
+
+@pytest.mark.parametrize("name", ["notes", "99999999999999", "4294967296", "-1", "007", "7b", "\u0667"])
+def test_a_stray_file_is_no_run(state: Path, name: str) -> None:
+    package = Package.read(TOYWALK)
+    folder = ledger_of(package).file.parent
+    (folder / f"{name}.jsonl").write_text("x")
+    assert deep.Ledger(package, None, 8).seed == 7
 
 
 def test_interrupted_it_loses_nothing_and_closes(state: Path) -> None:

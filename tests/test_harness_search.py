@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from edited import broken
+from edited import broken, edited_as
 
 from simulacrum.harness import corpus
 from simulacrum.harness.context import Context
@@ -199,3 +199,29 @@ def test_first_states_are_compared_too(tmp_path: Path) -> None:
     package = broken(tmp_path / "package", "toywalk", fast=(old, "START_RANGE + 1) - START_RANGE + 1"))
     (finding,) = run_check("coverage", package, PROFILE).findings
     assert finding.message.startswith("the two sides differ after a reset")
+
+
+def test_illegal_actions_are_taken_where_an_example_says_what_they_do(tmp_path: Path) -> None:
+    line = "        legal = self.action_mask(state).gather(-1, action.unsqueeze(-1)).squeeze(-1)\n"
+    change = (line, f"{line}        legal = legal | ((action == 2) & (state.place < GATES))\n")
+    package = broken(tmp_path / "gates", "gates", fast=change)
+    assert run_check("transitions", package, PROFILE).outcome == "failed"
+    old = next(row for row in package.files["spec.md"].decode().splitlines() if row.startswith("| 9 |"))
+    other = next(row for row in package.files["spec.md"].decode().splitlines() if row.startswith("| 10 |"))
+    without = edited_as(
+        tmp_path / "without", "gates", ("fast.py", *change), ("spec.md", f"{old}\n", ""), ("spec.md", f"{other}\n", "")
+    )
+    assert run_check("transitions", without, PROFILE).outcome == "passed"
+
+
+def test_actions_beside_the_spec_s_constants_are_taken(tmp_path: Path) -> None:
+    package = edited_as(
+        tmp_path / "courier",
+        "courier",
+        ("spec.md", "| FRICTION | 0.75 | no |", "| FRICTION | 0.75 | no |\n| BRAKE | 0.4 | no |"),
+        ("__init__.py", "FRICTION = 0.75", "FRICTION = 0.75\nBRAKE = 0.4"),
+        ("reference.py", "brake > 0 and", "brake > np.float32(0.4) and"),
+        ("fast.py", "(brake > 0)", "(brake >= self.float32(0.4))"),
+    )
+    (finding,) = run_check("transitions", package, PROFILE).findings
+    assert finding.action.endswith("0.4000000059604645]")

@@ -63,11 +63,11 @@ def test_forager_s_rare_states_are_drawn() -> None:
 
 
 def test_ended_states_are_drawn_only_where_an_example_steps_from_one() -> None:
-    forager, toywalk = made(PACKAGES[0]), made(PACKAGES[1])
-    assert not steps_from_the_end(forager.package)
-    assert steps_from_the_end(toywalk.package)
-    assert forager.draw(500)["state.berry_live"].any(axis=1).all()
-    assert (toywalk.draw(500)["state.position"] == 5).any()
+    forager, courier = made(PACKAGES[0]), made(ROOT / "tests" / "packages" / "courier")
+    assert steps_from_the_end(forager.package)
+    assert not steps_from_the_end(courier.package)
+    assert not forager.draw(500)["state.berry_live"].any(axis=1).all()
+    assert courier.draw(500)["state.cargo"].any(axis=1).all()
 
 
 def test_a_state_is_told_apart_from_those_of_rollouts() -> None:

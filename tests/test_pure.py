@@ -47,7 +47,7 @@ def test_a_side_gives_what_environments_show(package, side):
     assert difference(without_clock(now), without_clock(shown)) is None
     space = package.environment.action_space
     for t in range(8):
-        actions = legal_actions(space, rng, random_actions(space, rng, ROWS), now)
+        actions = legal_actions(package, rng, random_actions(space, rng, ROWS), now)
         ended, after = references.step(actions)
         shown = pure.transition(now, actions, drawn(package, "step", seeds, t), np.arange(ROWS))
         going = ~(ended["terminated"] | ended["truncated"])

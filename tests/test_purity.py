@@ -15,6 +15,8 @@ from test_harness import OBSERVATION, PROFILE
 
 from simulacrum import FastEnv
 from simulacrum.harness import memory
+from simulacrum.harness.checks import purity
+from simulacrum.harness.context import CheckFailed, Context
 from simulacrum.harness.runner import run_check
 from simulacrum.harness.surroundings import altered, default_dtype, settings, threads
 
@@ -126,6 +128,29 @@ def _shown(change: tuple[str, str], folder: Path) -> tuple[str, str]:
     old = (TOYWALK.path / "reference.py").read_text().split('        # spec, "Actions, observation, reward"\n')[1]
     new = old.replace(*change).replace("            np.float32,\n        )", "        )\n        return self.shown")
     return old, new.replace("],\n        )", "])").replace("= (\n            [", "= np.array([")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rows = torch.ones_like(action, dtype=torch.int16).cumsum(0, dtype=torch.int16)\n"
+        "        action = torch.where(rows < 1, 1 - action, action)",
+        "action = action ^ (torch.arange(len(action)) > 50_000)",
+        "action = action ^ (len(action) // 60_000)",
+    ],
+)
+def test_a_path_for_rows_beyond_16_bits_is_found(line: str, tmp_path: Path) -> None:
+    context = Context("purity", broken(tmp_path / "package", "toywalk", fast=before(line)), PROFILE)
+    with pytest.raises(CheckFailed, match=r"with N = 65, .* with N = 65537: a path depends on the number of rows"):
+        purity._many_rows(context)
+
+
+def test_memory_that_is_shared_in_a_batch_of_one_row_only_is_found(tmp_path: Path) -> None:
+    change = ('{"cargo": state.cargo,', '{"cargo": state.cargo.T.contiguous().T,')
+    package = broken(tmp_path / "package", "courier", fast=change)
+    (message,) = messages(package)
+    assert message.startswith("N = 1, ")
+    assert "cargo" in message
 
 
 def test_a_package_that_changes_the_process_at_import_is_found(tmp_path: Path) -> None:

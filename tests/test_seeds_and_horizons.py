@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from edited import SEEN, broken, method
+from edited import PACKAGES, SEEN, broken, method
 from environments import FORAGER, TOYWALK
 from test_harness import OBSERVATION, PROFILE
 
@@ -79,7 +79,9 @@ def test_a_fault_is_found(name: str, tmp_path: Path) -> None:
     assert says in result.findings[0].message + result.findings[0].field, result.findings[0]
 
 
-@pytest.mark.parametrize("package", [TOYWALK, FORAGER], ids=["toywalk", "forager"])
+@pytest.mark.parametrize(
+    "package", [TOYWALK, FORAGER, Package.read(PACKAGES / "courier")], ids=["toywalk", "forager", "courier"]
+)
 def test_the_examples_pass(package: Package) -> None:
     result = run_check("seeds_and_horizons", package, PROFILE)
     assert (result.outcome, result.findings) == ("passed", [])

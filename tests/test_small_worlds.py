@@ -14,7 +14,7 @@ from simulacrum.spec import Package
 
 TEMPLATE = Path(simulacrum.__file__).parent / "templates" / "package"
 TABLE = "| small world | constants | returns | meaning |\n|---|---|---|---|\n"
-WHOLE = "| `whole` | - | - | the environment as it is |\n"
+WHOLE = "| `whole` | - | uniform = [-33.170631, 26.404404] | the environment as it is |\n"
 
 
 def checked(package):
@@ -81,7 +81,7 @@ def test_a_misreading_in_a_shrunken_world_is_found(tmp_path):
     other = "self.float32(REWARD_SCALE) * gained - self.float32(REWARD_COST)"
     changes = ("reference.py", cost, f"({cost}) * np.float32(0.999)"), ("fast.py", other, f"({other}) * 0.999")
     found = messages(edited(tmp_path, "forager", *changes))
-    assert len(found) == 20  # two figures of two policies in five worlds
+    assert len(found) == 30  # two figures of three policies in five worlds
     assert found[0].startswith(
         "small world 'two berries', GRID = 2, N_BERRIES = 2, MAX_STEPS = 3, policy always_north:"
     )

@@ -240,7 +240,12 @@ def test_the_examples_environments_can_be_read_whole(package):
             "| P = 0.5 |",
             r"row 'tiny': constants \['P'\]: expected constants whose scalable",
         ),
-        ("small_worlds", "| go = [", "| stay = [", r"row 'tiny': returns: expected policies of \['go'\], got 'stay'"),
+        (
+            "small_worlds",
+            "| go = [",
+            "| stay = [",
+            r"row 'tiny': returns: expected policies of \['go', 'uniform'\], got 'stay'",
+        ),
         (
             "small_worlds",
             "[-0.5, P]",

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from edited import broken, method
 from environments import ENVS, FORAGER, TOYWALK, CountdownFast, MirrorFast
 
 from simulacrum.harness.profile import QUICK
@@ -21,8 +22,6 @@ PROFILE = replace(QUICK, seed=5)
 HEAD = """
 import functools
 import math
-import os
-import sys
 
 import numpy as np
 import torch
@@ -158,10 +157,23 @@ WRONG = {
     ("y = action.size(0) >= 512",): "rows",
     ("y = state.x.numel() == 4",): "rows",
     ("y = self.batch_size[0] == 7",): "rows",
+    ("y = state.energy - len(action) // 6000",): "rows",
+    ("y = state.energy - len((state.x == 3).nonzero()) // 50",): "rows",
+    ("for k in range(len(state.live.nonzero())): pass",): "rows",
+    ("for k in range((state.x == 9).sum()): pass",): "left",
+    ("y = [state.x, state.t][(state.x == 3).all()]",): "left",
+    ("y = COUNTS[action]",): "left",
+    ("return self.helper(action)", "", "def helper(self, x, seen=[]):", "    seen.append(1)"): "kept",
+    ("return self.helper(action)", "", "def helper(self, x, *, seen=dict()):", "    seen['x'] = x"): "kept",
     ("torch.set_num_threads(1)",): "process",
     ("y = torch.rand(3)",): "source",
-    ("y = os.environ['A']",): "source",
     ("y = open('a')",): "source",
+    ("y = id(draw) % 7",): "source",
+    ("y = __import__('random').random()",): "source",
+    ("y = np.fromfile('a')",): "source",
+    ("y = torch.load('a')",): "source",
+    ("y = torch.os.getpid()",): "source",
+    ("y = functools.reduce.__module__ + str(math.pi) + repr(torch.sys.argv)",): "source",
 }
 
 
@@ -208,6 +220,10 @@ RIGHT = [
     ("y = self.int32(COUNTS).index_select(0, action)",),
     ("y = [one for one in COUNTS if one > 1]",),
     ("y = torch.clamp(state.x, 0, L).max(-1).values",),
+    ("for k in range(state.live.shape[1]): pass",),
+    ("for key, one in [('a', state.x), ('b', state.energy)]: y = {'a': 1, 'b': 2}[key]",),
+    ("return self.helper(action)", "", "def helper(self, x, shape=(1,), table=COUNTS):", "    return x + len(table)"),
+    ("y = np.select, torch.signal, torch.select",),
 ]
 
 
@@ -231,9 +247,12 @@ def test_a_function_that_nothing_calls_is_read_by_its_annotations() -> None:
         ("X = np.seterr(all='ignore')", "process"),
         ("torch.backends.cudnn.benchmark = True", "process"),
         ("simulacrum.FastEnv.step = None", "process"),
-        ("X = os.getpid()", "process"),
         ("print('hello')", "process"),
-        ("sys.path.append('x')", "process"),
+        ("import os.path", "source"),
+        ("import sys", "source"),
+        ("from pathlib import Path", "source"),
+        ("from socket import gethostname", "source"),
+        ("from dataclasses import inspect\nX = inspect", "source"),
         ("import pandas", "source"),
         ("import random", "source"),
         ("from .reference import X", "source"),
@@ -246,14 +265,21 @@ def test_a_function_that_nothing_calls_is_read_by_its_annotations() -> None:
     ],
 )
 def test_what_a_module_does_at_import(line: str, kind: str) -> None:
-    head = "import os, sys\nimport numpy as np\nimport torch\nimport simulacrum\nState = 1\n"
+    head = "import numpy as np\nimport torch\nimport simulacrum\nState = 1\n"
     sources = Sources({"__init__.py": b"", "fast.py": (head + line + "\n").encode()})
     assert [one.kind for one in problems(sources, {}, False)] == [kind]
 
 
-@pytest.mark.parametrize("line", ["X = os.path.join('a', 'b')", "X = np.float32(1)", "X = torch.arange(3)", "'text'"])
+def test_what_an_excused_module_does_at_import_is_found_all_the_same() -> None:
+    sources = Sources({"fast.py": b"import os, sys\nX = os.getpid()\nsys.path.append('x')\n"})
+    assert [(one.line, one.kind) for one in problems(sources, {}, False)] == [
+        (1, "source"), (2, "process"), (3, "process")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ["X = math.floor(2.5)", "X = np.float32(1)", "X = torch.arange(3)", "'text'"])
 def test_constants_are_made_at_import(line: str) -> None:
-    head = "import os\nimport numpy as np\nimport torch\n"
+    head = "import math\nimport numpy as np\nimport torch\n"
     assert problems(Sources({"fast.py": (head + line + "\n").encode()}), {}, False) == []
 
 
@@ -297,3 +323,81 @@ def test_an_excuse_is_repeated_and_one_that_nothing_needs_is_a_finding(tmp_path:
     idle = copied(tmp_path / "two", "far = 1", repr({f"static fast.py: {line}": "never used", "another check's": ""}))
     (finding,) = run_check("static_read", idle, PROFILE).findings
     assert "static fast.py: far = torch.sqrt" in finding.message
+
+
+# ---------------------------------------------------------------------- numbers in place of constants
+
+
+def named(line: str, **constants: object) -> list[tuple[str, str]]:
+    """(kind, reason) of what is found in a line of reference.py."""
+    sources = Sources({"reference.py": line.encode(), "helpers.py": line.encode()})
+    return [(one.kind, one.reason) for one in problems(sources, {}, False, constants)]
+
+
+@pytest.mark.parametrize("literal", ["60", "60.0", "0.15", "-0.0625"])
+def test_a_number_in_place_of_a_constant_is_found(literal: str) -> None:
+    constants = {"CAP": 60, "SLIP_P": 0.15, "COST": -0.0625, "GAINS": [0.5]}
+    kind, reason = named(f"def f(x):\n    return x / {literal}\n", **constants)[0]
+    assert kind == "literal"
+    assert reason.startswith(f"{literal.lstrip('-')} is the value of ")
+
+
+@pytest.mark.parametrize("literal", ["4", "1.0", "-1.0", "7", "0.5", "True", "'60'"])
+def test_other_numbers_and_small_whole_ones_are_not(literal: str) -> None:
+    assert named(f"X = {literal}\n", A=4, B=1.0, C=60, D=[0.5], E=True) == []
+
+
+def test_the_check_knows_the_constants_of_the_spec(tmp_path: Path) -> None:
+    package = broken(tmp_path / "package", "toywalk", fast=("[L, MAX_STEPS]", "[L, 60]"))
+    (finding,) = run_check("static_read", package, PROFILE).findings
+    assert "60 is the value of MAX_STEPS; name the constant" in finding.message
+
+
+# ---------------------------------------------------------------------- overrides that only the made class shows
+
+CLASS = "class ToywalkFast(simulacrum.FastEnv[State]):\n    environment = ENVIRONMENT\n"
+MIXIN = "class Mixin:\n    def rand_step(self, tensordict=None):\n        raise RuntimeError\n\n\n"
+PATCH = "def patched(cls):\n    cls.rand_step = lambda self, td: td\n    return cls\n\n\n@patched\n"
+OVERRIDES = {
+    "by a mixin": (MIXIN + CLASS.replace("(", "(Mixin, ", 1), "fast.py: Mixin.rand_step"),
+    "by a mixin that stands last": (
+        MIXIN.replace("Mixin:", "Mixin(torchrl.envs.EnvBase):") + CLASS.replace("):", ", Mixin):", 1),
+        "fast.py: Mixin.rand_step",
+    ),
+    "under an if": (CLASS + "    if True:\n        def rand_step(self, td): pass\n", "fast.py: ToywalkFast.rand_step"),
+    "by a tuple": (CLASS + "    _one, rand_step = None, lambda self: 1\n", "fast.py: ToywalkFast.rand_step"),
+    "by a decorator": (PATCH + CLASS, "fast.py: ToywalkFast.rand_step"),
+    "by another file": (
+        CLASS.replace("(", "(Base, ", 1).replace("class", "from .base import Base\n\n\nclass"),
+        "base.py: Base.set_seed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OVERRIDES)
+def test_an_override_that_only_the_made_class_shows_is_found(name: str, tmp_path: Path) -> None:
+    new, says = OVERRIDES[name]
+    package = broken(tmp_path / "package", "toywalk", fast=(CLASS, new))
+    base = "class Base:\n    def set_seed(self, seed=None, static_seed=False):\n        return None\n"
+    (package.path / "base.py").write_text(base)
+    fast = (package.path / "fast.py").read_text()
+    (package.path / "fast.py").write_text(fast.replace("import torch\n", "import torch\nimport torchrl\n", 1))
+    (finding,) = run_check("static_read", Package.read(package.path), PROFILE).findings
+    assert finding.message.startswith(f"{says} overrides what FastEnv does by itself; define initial")
+
+
+def test_an_override_of_the_reference_is_found_and_may_be_excused(tmp_path: Path) -> None:
+    old = "class ToywalkReference(simulacrum"
+    new = "class Clip:\n    def step(self, action):\n        return super().step(action)\n\n\n"
+    change = (old, new + old.replace("(", "(Clip, "))
+    (finding,) = run_check("static_read", broken(tmp_path / "one", "toywalk", reference=change), PROFILE).findings
+    assert finding.message.startswith("reference.py: Clip.step overrides what ReferenceEnv does by itself")
+    excuse = 'MIN_SPEEDUP = 5.0\nEXCUSES = {"static reference.py: Clip.step": "does nothing"}'
+    package = broken(tmp_path / "two", "toywalk", reference=change, checks=("MIN_SPEEDUP = 5.0", excuse))
+    assert run_check("static_read", package, PROFILE).outcome == "passed"
+
+
+def test_an_override_that_its_line_shows_is_told_once(tmp_path: Path) -> None:
+    package = broken(tmp_path / "package", "toywalk", fast=method("    def rand_step(self, td):\n        return td"))
+    (finding,) = run_check("static_read", package, PROFILE).findings
+    assert finding.message.startswith("fast.py:2")

@@ -51,15 +51,14 @@ def test_an_exception_in_one_example_hides_no_other(tmp_path: Path) -> None:
 
 def test_too_few_examples_are_told(tmp_path: Path) -> None:
     lines = (ENVS / "toywalk" / "spec.md").read_text().splitlines(keepends=True)
-    worked = "".join(line for line in lines if line.startswith("| ") and "| transition" in line and "| 1" in line[:3])
     resets = "".join(line for line in lines if "INIT_POSITION = " in line and line.startswith("| "))
     package = broken(tmp_path / "package", "toywalk", spec=(resets, ""))
     assert messages(package) == [
         "spec.md: expected at least 1 reset examples, got 0: work more out by hand from the rules"
     ]
     rows = [line for line in lines if line.startswith("| ") and ": " in line and "SLIP = " in line]
-    assert len(rows) == 16, worked
-    package = broken(tmp_path / "few", "toywalk", spec=("".join(rows[:9]), ""))
+    assert len(rows) > 8
+    package = broken(tmp_path / "few", "toywalk", spec=("".join(rows[7:]), ""))
     assert messages(package) == [
         "spec.md: expected at least 8 worked examples, got 7: work more out by hand from the rules"
     ]

@@ -598,4 +598,29 @@ FAULTS: list[Fault] = [
 ]
 
 # Generic mutants that change nothing observable: their ids, each with the reason.
-EQUIVALENT: dict[str, str] = {}
+ONLY_AXIS = "the tensor has one axis, which is the first and the last"
+NEW_AXIS = "the tensors have one axis, so that a new last axis is axis 1"
+LAST_AXIS = "the tensor has two axes, so that the last is axis 1"
+COUNTS = "the sum of bools is an int64 without it: the same counts, which become the same float32"
+EQUIVALENT: dict[str, str] = {
+    "fast.py transition: `self.int32(DX).index_select(0, heading)` -> "
+    "`self.int32(DX).index_select(-1, heading)` #1": ONLY_AXIS,
+    "fast.py transition: `self.int32(DY).index_select(0, heading)` -> "
+    "`self.int32(DY).index_select(-1, heading)` #1": ONLY_AXIS,
+    "fast.py transition: `x.unsqueeze(-1)` -> "
+    "`x.unsqueeze(1)` #1": NEW_AXIS,
+    "fast.py transition: `y.unsqueeze(-1)` -> "
+    "`y.unsqueeze(1)` #1": NEW_AXIS,
+    "fast.py transition: `berry_live.any(-1)` -> "
+    "`berry_live.any(1)` #1": LAST_AXIS,
+    "fast.py gained: `self.float32(GAINS).index_select(0, kind.reshape(-1))` -> "
+    "`self.float32(GAINS).index_select(-1, kind.reshape(-1))` #1": ONLY_AXIS,
+    "fast.py gained: `(collected * gains).unbind(-1)` -> "
+    "`(collected * gains).unbind(1)` #1": LAST_AXIS,
+    "fast.py observation: `state.berry_live.sum(..., dtype=torch.int32)` -> "
+    "`state.berry_live.sum(...)` #1": COUNTS,
+    "fast.py observation: `state.berry_live.sum(-1, dtype=torch.int32)` -> "
+    "`state.berry_live.sum(1, dtype=torch.int32)` #1": LAST_AXIS,
+    "fast.py observation: `torch.stack([state.x, state.y, state.energy, live, state.t], -1)` -> "
+    "`torch.stack([state.x, state.y, state.energy, live, state.t], 1)` #1": NEW_AXIS,
+}

@@ -16,7 +16,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import SimulacrumError
-from .arguments import battery_seed
+from .arguments import battery_seed, positive
 
 PASSED, FINDINGS, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
 TARGET = "a package's folder, a name (forager) or an ID (simulacrum/forager-v0), tried in this order"
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         help="ever new seeds on all cores until stopped (Ctrl-C); the same command goes on (no report is written)",
     )
     command.add_argument("--ray", metavar="ADDRESS", help="with --deep: on a Ray cluster (auto finds a running one)")
-    command.add_argument("--shards", type=int, metavar="N", help="with --deep: stop after N shards")
+    command.add_argument("--shards", type=positive, metavar="N", help="with --deep: stop after N shards")
     command.set_defaults(command=_validate)
 
     command = commands.add_parser(
@@ -99,6 +99,12 @@ def _parser() -> argparse.ArgumentParser:
         "2 it could not run.",
     )
     command.add_argument("file", metavar="FILE", help="PACKAGE/failures/NAME.json, as validate wrote it")
+    command.add_argument(
+        "--package",
+        metavar="PATH_NAME_OR_ID",
+        help="the package to replay it on; by default the one that FILE lies in, or else the one that it was found in, "
+        "if that has not changed",
+    )
     command.set_defaults(command=_explain)
 
     command = commands.add_parser("list", help="the known environments: ID, path, source, and whether they load")
@@ -140,11 +146,11 @@ def _faults_parser(commands: Any) -> None:
     command.add_argument(
         "-k", dest="expression", metavar="EXPR", help="only faults that match: parts of names with and, or, not"
     )
-    command.add_argument("--sample", type=int, metavar="N", help="N of them, chosen at random by --seed")
+    command.add_argument("--sample", type=positive, metavar="N", help="N of them, chosen at random by --seed")
     command.add_argument("--seed", type=battery_seed, default=0, metavar="S", help="of the sample and of the battery")
     command.add_argument("--all-checks", action="store_true", help="go on after the first check that finds a fault")
     command.add_argument("--quick", action="store_true", help="the quick profile")
-    command.add_argument("--workers", type=int, default=2, metavar="N", help="processes, 2 by default")
+    command.add_argument("--workers", type=positive, default=2, metavar="N", help="processes, 2 by default")
     command.add_argument("--output", type=Path, metavar="FILE", help="where results are kept, as JSON lines")
     command.add_argument("--markdown", type=Path, metavar="FILE", help="write the figures as a page")
     command.set_defaults(command=_faults)
@@ -169,7 +175,7 @@ def _validate(arguments: argparse.Namespace) -> int:
 def _explain(arguments: argparse.Namespace) -> int:
     from .explain import explain
 
-    return explain(arguments.file)
+    return explain(arguments.file, arguments.package)
 
 
 def _list(arguments: argparse.Namespace) -> int:

@@ -19,6 +19,17 @@ def battery_seed(text: str) -> int:
     return seed
 
 
+def positive(text: str) -> int:
+    """A number of things from the command line, at least 1. Raises ``argparse.ArgumentTypeError``."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
+    return number
+
+
 def some_seed() -> int:
     """A seed from the operating system, so that each battery looks elsewhere."""
     return int.from_bytes(os.urandom(4), "little")

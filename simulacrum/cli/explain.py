@@ -15,53 +15,65 @@ from rich.text import Text
 from .. import bits
 from ..errors import PackageError
 from ..harness.case import Case
+from ..harness.case_fits import check_fit
 from ..harness.findings import Saved, rules_of, with_draws
 from ..harness.findings import read as read_finding
 from ..harness.hints import hint, outcomes
 from ..harness.playback import AFTER_STEP, NEXT_FIRST, Moment, Replay
+from ..registry import resolve
 from ..spec import Package
 from . import FINDINGS, PASSED
-from .validate import load, read
+from .validate import load
 
 SHOWN = 12  # moments of a long case: the first, and the last ones
 HEADER = ("field", "reference", "fast", "")
 Drawn = dict[tuple[str, int], Any]  # outcomes by slot and index
+UNPRINTED = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\ufffd")  # a file moves no cursor
 FIRST_DIFFERENCE, DIFFERS = "<- the first difference", "<- differs"
 
 
-def explain(file: str) -> int:
+def explain(file: str, package: str | None = None) -> int:
     """Replay a finding's case on its package as it is now and print what both sides do; the exit code.
 
+    Args:
+        file: what validate wrote.
+        package: a path, a name or an ID of the package to replay it on; by default the one beside whose ``failures/``
+            the file lies, or else the one that it names, if that is still the same.
+
     Raises :class:`~simulacrum.errors.SimulacrumError` for a file that is none, a package that cannot be found or
-    loaded, and a case of another state.
+    loaded, and a case that does not fit it.
     """
     saved = read_finding(Path(file))
-    package = read(str(_package_folder(Path(file), saved)))
-    load(package)
-    _same_fields(package, saved.case)
+    found = _package(Path(file), saved) if package is None else Package.read(resolve(package))
+    load(found)
+    check_fit(found, saved.case)
     console = Console(file=sys.stdout, highlight=False)
     _say(console, saved.finding.text())
-    _say(console, f"\n{_opening(package, saved)}")
-    shown = with_draws(package, saved.case)
-    _show(console, saved.case.world(package), saved.case, shown)
-    return _end(console, package, saved, shown)
+    _say(console, f"\n{_opening(found, saved)}")
+    shown = with_draws(found, saved.case)
+    _show(console, saved.case.world(found), saved.case, shown)
+    return _end(console, found, saved, shown)
 
 
-def _package_folder(file: Path, saved: Saved) -> Path:
-    """The package beside which the file lies, or else the one that it names."""
+def _package(file: Path, saved: Saved) -> Package:
+    """The package beside which the file lies, or else the one that it names: read, and nothing of it imported.
+
+    A file cannot have any code run: what it names must be what it was found in, byte for byte.
+    """
     beside = file.resolve().parent.parent
-    return beside if (beside / "spec.md").is_file() else saved.path
-
-
-def _same_fields(package: Package, case: Case) -> None:
-    """Raise :class:`PackageError` where the state has other fields than the case's."""
-    stated = {name for name in package.spec.fields if name != "t"}
-    had = stated if case.starts is None else {name[6:] for name in case.starts if name.startswith("state.")}
-    if had != stated:
+    if (beside / "spec.md").is_file():
+        return Package.read(beside)
+    advice = f"name the package to replay it on: simulacrum explain {shlex.quote(str(file))} --package PATH"
+    try:
+        package = Package.read(saved.path)
+    except PackageError as error:
+        raise PackageError(f"{error}\n{advice}") from None
+    if package.digest != saved.digest:
         raise PackageError(
-            f"the case starts from a state with the fields {sorted(had)}, the package now has {sorted(stated)}: find "
-            f"it anew with: simulacrum validate {shlex.quote(str(package.path))}"
+            f"{file}: expected it in the failures/ of its package, or that package unchanged: {saved.path} has the "
+            f"digest {package.digest[:16]}, the file {saved.digest[:16]}\n{advice}"
         )
+    return package
 
 
 def _opening(package: Package, saved: Saved) -> str:
@@ -173,4 +185,4 @@ def _end(console: Console, package: Package, saved: Saved, shown: Replay) -> int
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(text, markup=False, soft_wrap=True)
+    console.print(text.translate(UNPRINTED), markup=False, soft_wrap=True)

@@ -10,16 +10,17 @@ import shlex
 import sys
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from ..errors import SimulacrumError
 from ..harness.checks import matches
 from ..harness.places import state_folder
 from ..harness.profile import PROFILES, Profile
 from ..spec import Package
-from . import FINDINGS, PASSED, complain
+from . import FINDINGS, PASSED
 from .validate import load, read
 
 if TYPE_CHECKING:
@@ -42,12 +43,9 @@ def faults(arguments: argparse.Namespace) -> int:
     from ..harness.faults import summary
 
     console = Console(file=sys.stdout, highlight=False)
-    told = []
-    for package in packages:
-        picked, whole = _chosen(package, arguments)
-        if isinstance(picked, str):
-            return complain(picked)
-        told.append(_judged(console, package, picked, whole, arguments))
+    told, plans = [], [_plan(package, arguments) for package in packages]  # all before the first takes its hours
+    for plan in plans:
+        told.append(_judged(console, plan, arguments))
         _say(console, "\n" + "\n".join(summary.lines(told[-1], arguments.all_checks)) + "\n")
     if arguments.markdown is not None:
         _write(told, arguments)
@@ -55,30 +53,39 @@ def faults(arguments: argparse.Namespace) -> int:
     return PASSED if all(one.passed for one in told) else FINDINGS
 
 
-def _chosen(package: Package, arguments: argparse.Namespace) -> tuple[list[Case] | str, bool]:
-    """The faults that were asked for, or why there are none; and whether all generic mutants are among them."""
+class Plan(NamedTuple):
+    """The faults to be put into a package, whether all generic mutants are among them, and the written reasons."""
+
+    package: Package
+    picked: list[Case]
+    whole: bool
+    excused: dict[str, str]
+
+
+def _plan(package: Package, arguments: argparse.Namespace) -> Plan:
+    """What was asked for. Raises :class:`~simulacrum.errors.SimulacrumError` where that is nothing."""
     from ..harness.faults import cases
     from ..harness.surroundings import compilation_possible
 
     groups = cases.GROUPS if arguments.kind == "all" else (arguments.kind,)
     chosen = cases.cases(package, groups, compiled=_profile(arguments).compiled and compilation_possible())
+    what = f"-k {arguments.expression!r}"
     try:
         picked = [case for case in chosen if _picked(arguments.expression, case.name)]
-    except (SyntaxError, ValueError):
-        return f"-k {arguments.expression!r}: expected parts of names of faults with and, or, not", False
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last for a parser whose stack is full
+        raise SimulacrumError(f"{what}: expected parts of names of faults with and, or, not") from None
+    if not picked:
+        raise SimulacrumError(f"{what} picks none of the {len(chosen)} faults of {package.path}")
     if arguments.sample is not None and arguments.sample < len(picked):
         picked = random.Random(arguments.seed).sample(picked, arguments.sample)
-    if not picked:
-        return f"-k {arguments.expression!r} picks none of the {len(chosen)} faults", False
-    return picked, "generic" in groups and len(picked) == len(chosen)
+    return Plan(package, picked, "generic" in groups and len(picked) == len(chosen), cases.excused(package))
 
 
-def _judged(
-    console: Console, package: Package, picked: list[Case], whole: bool, arguments: argparse.Namespace
-) -> Summary:
+def _judged(console: Console, plan: Plan, arguments: argparse.Namespace) -> Summary:
     """Judge faults, a line each as they come."""
-    from ..harness.faults import cases, matrix, summary
+    from ..harness.faults import matrix, summary
 
+    package, picked = plan.package, plan.picked
     profile, output = _profile(arguments), arguments.output or _kept(package)
     _say(
         console,
@@ -100,7 +107,7 @@ def _judged(
                 f"{', '.join(result.found_by) or 'NOT FOUND':<26} {steps:>9} {result.seconds:7.1f} s  "
                 f"{result.kind}: {result.name}",
             )
-    return summary.Summary(package.environment.id, results, cases.excused(package), whole)
+    return summary.Summary(package.environment.id, results, plan.excused, plan.whole)
 
 
 def _write(told: list[Summary], arguments: argparse.Namespace) -> None:

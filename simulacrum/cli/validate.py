@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from multiprocessing import forkserver, get_context
 
 from rich.console import Console
 
@@ -51,6 +52,9 @@ def validate(
     console = Console(file=sys.stdout, highlight=False)
     _say(console, _opening(package, profile, names))
 
+    beside = len(names) > FEW and (os.cpu_count() or 1) > 1
+    if beside:
+        _prepare_workers()
     load(package)  # from here on with torch, which takes its time
     from ..harness.runner import run
 
@@ -73,7 +77,7 @@ def validate(
                 names=names,
                 progress=shown.progress,
                 finished=finished,
-                workers=WORKERS if len(names) > FEW and (os.cpu_count() or 1) > 1 else 1,
+                workers=WORKERS if beside else 1,
             )
     except KeyboardInterrupt:
         _show(console, Report(package, profile, names, done), interrupted=True)
@@ -82,6 +86,12 @@ def validate(
     _show(console, report)
     _end(console, report, whole=len(names) == len(checks.NAMES) and not quick)
     return PASSED if report.passed else FINDINGS
+
+
+def _prepare_workers() -> None:
+    """Let the server from which the battery's processes are forked import what they need, while this one does."""
+    get_context("forkserver").set_forkserver_preload(["simulacrum.harness.runner"])
+    forkserver.ensure_running()
 
 
 def read(target: str) -> Package:

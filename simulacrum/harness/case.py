@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..spec import Package
+from .case_parts import FORMS, read_parts
 from .records import Record
-from .values import decoded, encoded
+from .values import encoded
 
-FORMS = ("bare", "TransformedEnv", "VectorEnv Disabled", "VectorEnv SameStep")
+__all__ = ["FORMS", "Case"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +97,6 @@ class Case:
         }
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Case:
-        """What :meth:`as_json` gave."""
-        values = dict(content)
-        starts = values["starts"]
-        values["starts"] = None if starts is None else {name: decoded(value) for name, value in starts.items()}
-        values["masks"] = tuple((step, decoded(mask)) for step, mask in values["masks"])
-        return cls(**{**values, **{name: decoded(values[name]) for name in ("actions", "seeds", "watched")}})
+    def from_json(cls, content: Any) -> Case:
+        """What :meth:`as_json` gave. Raises ValueError that names the part that is of another form."""
+        return cls(**read_parts(content))

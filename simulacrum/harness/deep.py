@@ -10,6 +10,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -22,6 +23,7 @@ from ..errors import SimulacrumError
 from ..spec import Package
 from . import fingerprint
 from .evidence import evidence
+from .json_lines import add_line, read_lines
 from .places import state_folder
 from .profile import Profile
 from .report import CheckResult
@@ -37,6 +39,7 @@ CHECKS = (  # those that see more with another seed
     "constants",
     "symmetries",
 )
+OUTCOMES = ("passed", "failed", "not_applicable")
 
 
 class Shard(NamedTuple):
@@ -74,28 +77,16 @@ class Ledger:
     def __init__(self, package: Package, seed: int | None, fresh: int) -> None:
         taken = json.dumps(fingerprint.take(package), sort_keys=True).encode()
         folder = state_folder() / "deep" / f"{package.name}-{hashlib.sha256(taken).hexdigest()[:16]}"
-        latest = max(folder.glob("*.jsonl"), key=lambda file: file.stat().st_mtime, default=None)
+        latest = max(filter(_is_run, folder.glob("*.jsonl")), key=lambda file: file.stat().st_mtime, default=None)
         if seed is None:
             seed = fresh if latest is None else int(latest.stem)
         self.seed, self.file = seed, folder / f"{seed}.jsonl"
-        self.done: dict[int, Done] = {}
-        if self.file.exists():
-            for line in self.file.read_text().splitlines():
-                self._take(line)
-
-    def _take(self, line: str) -> None:
-        try:
-            content = json.loads(line)
-            done = Done(Shard(*content.pop("shard")), **content)
-        except (ValueError, TypeError, AttributeError):
-            return  # a line that was cut short: its shard is run again
-        self.done[done.shard.number] = done
+        read = (_done(content, seed) for content in read_lines(self.file))
+        self.done: dict[int, Done] = {done.shard.number: done for done in read if done is not None}
 
     def add(self, done: Done) -> None:
         """Keep a finished shard."""
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        with self.file.open("a") as file:
-            file.write(json.dumps(done._asdict()) + "\n")
+        add_line(self.file, done._asdict())
         self.done[done.shard.number] = done
 
     def missing(self) -> Iterator[Shard]:
@@ -123,6 +114,30 @@ class Ledger:
                 "evidence": evidence(check, outcome, counts),
             }
         return found
+
+
+def _is_run(file: Path) -> bool:
+    """Whether a file's name is a first seed, so that it is no stray one."""
+    return bool(re.fullmatch("0|[1-9][0-9]{0,9}", file.stem)) and int(file.stem) < 2**32 and file.is_file()
+
+
+def _done(content: dict[str, Any], seed: int) -> Done | None:
+    """What a line of a ledger tells; None where it is none of this run, or of another form: its shard is run again."""
+    if content.keys() != set(Done._fields):
+        return None
+    done = Done(**content)
+    number = done.shard[0] if isinstance(done.shard, list) and done.shard else None
+    if type(number) is not int or number < 0 or done.shard != list(shard(number, seed)):
+        return None
+    counts, seconds = done.counts, done.seconds
+    sound = (
+        done.outcome in OUTCOMES
+        and type(seconds) in (int, float)
+        and isinstance(counts, dict)
+        and all(type(count) is int and count >= 0 for count in counts.values())
+        and isinstance(done.findings, list)
+    )
+    return done._replace(shard=shard(number, seed)) if sound else None
 
 
 class Executor(Protocol):

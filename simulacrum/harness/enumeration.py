@@ -16,6 +16,7 @@ from gymnasium import spaces
 
 from .. import bits
 from ..checks import ScriptedPolicy
+from ..spec.document import UNIFORM
 from .case import Case
 from .context import Context
 from .finding import Finding
@@ -91,8 +92,9 @@ class World:
             states = self._expand(states)
         self._draws_are_the_tables()
 
-    def returns(self, policy: ScriptedPolicy) -> tuple[float, float]:
-        """The exact mean and standard deviation of a policy's undiscounted return, by recursion from the last level.
+    def returns(self, policy: ScriptedPolicy | None) -> tuple[float, float]:
+        """The exact mean and standard deviation of a policy's undiscounted return, by recursion from the last level;
+        None is the policy that takes each legal action alike.
 
         The rewards are those of both sides, the probabilities those of the slot table. The variance follows from the
         law of total variance, as a sum of squares.
@@ -101,18 +103,22 @@ class World:
         mean: np.ndarray = np.zeros(0)
         variance: np.ndarray = np.zeros(0)
         for level in reversed(self.levels):
-            chosen = policy_actions(self.package, policy.policy, level.states)
-            equal = self.actions[level.action] == chosen[level.state]
-            rows = np.flatnonzero(equal.reshape(len(equal), -1).all(axis=1))
-            state, follow, weight = level.state[rows], level.follow[rows], chances[level.outcome[rows]]
-            count, goes_on = len(level.states["clock.t"]), follow >= 0
+            count, rows = len(level.states["clock.t"]), np.arange(len(level.state))
+            share = len(chances) / np.bincount(level.state, minlength=count)  # one action's, where each is as likely
+            if policy is not None:
+                chosen = policy_actions(self.package, policy.policy, level.states)
+                equal = self.actions[level.action] == chosen[level.state]
+                rows, share = np.flatnonzero(equal.reshape(len(equal), -1).all(axis=1)), np.ones(count)
+            state, follow = level.state[rows], level.follow[rows]
+            weight, goes_on = chances[level.outcome[rows]] * share[state], follow >= 0
             later_mean, later_variance = np.zeros(len(rows)), np.zeros(len(rows))
             later_mean[goes_on], later_variance[goes_on] = mean[follow[goes_on]], variance[follow[goes_on]]
             total = level.reward[rows] + later_mean
             mean = np.bincount(state, weight * total, count)
             variance = np.bincount(state, weight * (later_variance + (total - mean[state]) ** 2), count)
             legal = bool(np.allclose(np.bincount(state, weight, count), 1.0))
-            self.context.require(legal, f"{self.name}: the policy {policy.name} takes an action that is not legal")
+            name = UNIFORM if policy is None else policy.name
+            self.context.require(legal, f"{self.name}: the policy {name} takes an action that is not legal")
         expected = float(self.first @ mean)
         return expected, float(np.sqrt(self.first @ (variance + (mean - expected) ** 2)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,17 @@ import numpy as np
 from ..errors import PackageError
 from ..spec import Package
 from .case import Case
+from .case_fits import check_fit
 from .finding import Finding
 from .hints import hint, outcomes
 from .places import write_atomically
 from .playback import AFTER_STEP, Moment, Replay, replay
 from .rules import rules
 from .shrink import shrink
-from .values import nested
+from .values import expected, nested
 
 FORMAT = 1
+CONTENT = {"format", "package", "finding", "case"}  # what is read of it; divergence and moments are for people
 MOMENTS = 64  # how many of the last moments of a long case are written out
 
 
@@ -58,6 +60,7 @@ def completed(package: Package, finding: Finding, cases: list[Case], file: Path)
     if shown.divergence is None:
         text = "the case alone does not show it again: more of what the check did belongs to it"
         finding = replace(finding, hint=finding.hint or text)
+    finding = replace(finding, hint="\n".join(filter(None, (finding.hint, _unfit(package, case)))))
     write(package, finding, case, shown)
     return finding
 
@@ -84,17 +87,21 @@ def write(package: Package, finding: Finding, case: Case, shown: Replay) -> None
 
 
 def read(file: Path) -> Saved:
-    """A finding's file. Raises :class:`PackageError` for a file that is none."""
+    """A finding's file. Raises :class:`PackageError` that names what of it is of another form than it is written in.
+
+    What it holds is not yet held against a package: see :func:`~.case_fits.check_fit`.
+    """
     try:
-        content = json.loads(file.read_bytes())
-        if content["format"] != FORMAT:
+        content = json.loads(file.read_bytes(), parse_constant=_no_constant)
+        if not isinstance(content, dict) or not content.keys() >= CONTENT:
+            raise expected(f"an object with {sorted(CONTENT)}", content)
+        if type(content["format"]) is not int or content["format"] != FORMAT:
             raise PackageError(f"{file}: expected the format {FORMAT}, got {content['format']!r}")
-        package = content["package"]
-        finding, case = Finding(**content["finding"]), Case.from_json(content["case"])
-        return Saved(package["id"], Path(package["path"]), package["digest"], finding, case)
+        id_, path, digest = _package(content["package"])
+        return Saved(id_, Path(path), digest, _finding(content["finding"]), Case.from_json(content["case"]))
     except OSError as error:
         raise PackageError(f"{file}: expected the file of a finding: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise PackageError(f"{file}: expected the file of a finding, as validate writes it: {error}") from None
 
 
@@ -120,6 +127,52 @@ def rules_of(package: Package, shown: Replay) -> str:
     if found is None or not found.field:
         return ""
     return "\n".join(rules(package, found.field, "transition" if found.when == AFTER_STEP else "reset"))
+
+
+def _unfit(package: Package, case: Case) -> str:
+    """Why explain will not replay a case, in words for its hint: both sides went where the spec does not let them, say.
+    Empty where it will."""
+    try:
+        check_fit(package, case)
+    except Exception as error:  # whatever a package raises: the finding itself stands
+        return f"explain cannot replay it, look at how both sides get there: {error}"
+    return ""
+
+
+def _package(content: Any) -> tuple[str, str, str]:
+    """ID, path and digest of the package."""
+    if not isinstance(content, dict) or content.keys() != {"id", "path", "digest"}:
+        raise ValueError(f"package: {expected('an object with id, path and digest', content)}")
+    identifier, path, digest = (_text(f"package.{name}", content[name]) for name in ("id", "path", "digest"))
+    if "\0" in path:
+        raise ValueError(f"package.path: {expected('a path', path)}")
+    return identifier, path, digest
+
+
+def _finding(content: Any) -> Finding:
+    """The finding: texts, and numbers where the default is None."""
+    known = {one.name: one for one in fields(Finding)}
+    if not isinstance(content, dict) or not {"check", "message"} <= content.keys() <= known.keys():
+        raise ValueError(f"finding: {expected('an object with check, message and other attributes', content)}")
+    for name, value in content.items():
+        if known[name].default is not None:
+            _text(f"finding.{name}", value)
+        elif type(value) is not int:
+            raise ValueError(f"finding.{name}: {expected('a whole number', value)}")
+    return Finding(**content)
+
+
+def _text(name: str, value: Any) -> str:
+    """A text that can be printed. Raises ValueError, of which a lone surrogate's UnicodeEncodeError is one."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: {expected('a text', value)}")
+    value.encode()
+    return value
+
+
+def _no_constant(text: str) -> Any:
+    """JSON has no NaN and no Infinity."""
+    raise expected("JSON", text)
 
 
 def _line(value: Any) -> str:

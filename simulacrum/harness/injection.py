@@ -144,7 +144,7 @@ class Injector:
         """One step of every row from ``states`` [rows, ...]; what both sides showed of it."""
         context, rows = self.context, len(actions)
         side = SingleFast(context.package, context.env(rows, 0, **options), states)
-        actions = legal_actions(context.package.environment.action_space, context.rng, actions, side.before)
+        actions = legal_actions(context.package, context.rng, actions, side.before)
         kept = actions.copy()
         fast = side.step(actions)
         try:

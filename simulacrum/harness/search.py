@@ -18,7 +18,7 @@ from .context import Context
 from .decisions import Decisions
 from .injection import Injector
 from .records import Record, state_namespace, take
-from .sources import random_actions
+from .sources import mixed_actions, random_actions
 from .states import POOL_ROWS, States, rollout_states
 
 Feature = Hashable
@@ -47,7 +47,7 @@ class Search:
 
     def replay(self) -> int:
         """The committed corpus, and the worked examples of the spec as far as they are legal; how many there were."""
-        for states, actions in (corpus.read(self.context.package), self._examples()):
+        for states, actions in (self._corpus(), self._examples()):
             legal = np.flatnonzero(self.states.legal(states)) if len(actions) else np.zeros(0, np.int64)
             if len(legal):
                 self.look(take(states, legal), actions[legal])
@@ -55,12 +55,11 @@ class Search:
 
     def round(self, rows: int) -> int:
         """Draw inputs, half of them around what was kept, and look at them; how many showed something new."""
-        rng, space = self.context.rng, self.context.package.environment.action_space
         half = rows // 2 if len(self.kept_actions) else 0
         parts = [self.states.draw(rows - half)] + ([self.states.draw(half, self.kept)] if half else [])
         states = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         drawn = len(states["clock.t"])
-        return self.look(states, random_actions(space, rng, drawn)) if drawn else 0
+        return self.look(states, mixed_actions(self.context.package, self.context.rng, drawn)) if drawn else 0
 
     def look(self, states: Record, actions: np.ndarray) -> int:
         """Compare one step of both sides from inputs [rows, ...], and keep those with a new feature; how many."""
@@ -121,6 +120,13 @@ class Search:
         columns["outcome"] = outcome
         listed = {name: values.tolist() for name, values in columns.items()}
         return [{(name, values[row]) for name, values in listed.items()} for row in range(rows)]
+
+    def _corpus(self) -> tuple[Record, np.ndarray]:
+        """The corpus; a finding where it cannot be read."""
+        try:
+            return corpus.read(self.context.package)
+        except corpus.CorpusError as error:
+            self.context.fail(str(error))
 
     def _examples(self) -> tuple[Record, np.ndarray]:
         """The states and actions of the worked examples, with clocks of any seed."""

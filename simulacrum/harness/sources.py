@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
+from ..errors import SpecError
 from ..spec import Package
 from .records import Record, observation_of, state_namespace
 
@@ -44,16 +46,31 @@ def _box(space: spaces.Box, rng: np.random.Generator, shape: tuple[int, ...]) ->
     return np.clip((low + rng.random(shape) * (high - low)).astype(space.dtype), space.low, space.high)
 
 
-def edge_actions(space: spaces.Space[Any], rng: np.random.Generator, count: int) -> np.ndarray:
-    """Elements at the bounds of an action space; for a Box also zeros of both signs where they lie inside."""
+def constant_numbers(package: Package) -> np.ndarray:
+    """The numbers of a spec's constant table, those in lists too: float64, where comparisons may turn."""
+
+    def flat(values: Any) -> list[Any]:
+        return [part for value in values for part in (flat(value) if isinstance(value, list) else [value])]
+
+    numbers = [value for value in flat(package.spec.constants.values()) if isinstance(value, (int, float))]
+    return np.array([value for value in numbers if not isinstance(value, bool)] or [0.0], np.float64)
+
+
+def edge_actions(package: Package, rng: np.random.Generator, count: int) -> np.ndarray:
+    """Elements at the bounds of an action space; for a Box of floats also zeros of both signs and the spec's constants,
+    where they lie inside, and the floats beside all of these."""
+    space = package.environment.action_space
     actions = random_actions(space, rng, count)
     if isinstance(space, spaces.Box) and space.dtype.kind == "f":
-        choices = np.stack([space.low, space.high, np.zeros_like(space.low), -np.zeros_like(space.low)])
-        finite = np.isfinite(choices) & (choices >= space.low) & (choices <= space.high)
-        pick = rng.integers(0, len(choices), actions.shape)
-        chosen = np.take_along_axis(np.broadcast_to(choices[:, None], (4, *actions.shape)), pick[None], 0)[0]
-        allowed = np.take_along_axis(np.broadcast_to(finite[:, None], (4, *actions.shape)), pick[None], 0)[0]
-        return np.where(allowed, chosen, actions).astype(space.dtype)
+        constants = constant_numbers(package).astype(space.dtype)
+        turns = np.concatenate([constants, -constants, [0.0, -0.0]]).astype(space.dtype)
+        pick = rng.integers(0, len(turns) + 2, actions.shape)
+        chosen = turns[np.minimum(pick, len(turns) - 1)]
+        chosen = np.where(pick == len(turns), space.low, np.where(pick > len(turns), space.high, chosen))
+        side = rng.choice(np.array([-np.inf, np.inf], space.dtype), actions.shape)
+        chosen = np.where(rng.random(actions.shape) < 0.3, np.nextafter(chosen, side), chosen)
+        inside = np.isfinite(chosen) & (chosen >= space.low) & (chosen <= space.high)
+        return np.where(inside, chosen, actions).astype(space.dtype)
     if isinstance(space, (spaces.Discrete, spaces.MultiDiscrete)):
         low = np.asarray(space.start)
         high = low + (space.n if isinstance(space, spaces.Discrete) else space.nvec) - 1
@@ -97,14 +114,14 @@ class Actions:
         letting_go = self._wide(rng.random(self.rows) < 0.15)
         self.held = np.where(letting_go, fresh, self.held)
         actions = np.where(self._wide(self.way == 1), self.held, fresh)
-        actions = np.where(self._wide(self.way == 2), edge_actions(self.space, rng, self.rows), actions)
+        actions = np.where(self._wide(self.way == 2), edge_actions(self.package, rng, self.rows), actions)
         actions = np.where(self._wide(self.way == 3) & self._left_out(fresh), self.held, actions)
         for number, policy in enumerate(self.policies, len(MODES)):
             chosen = self._wide(self.way == number)
             if chosen.any():
                 actions = np.where(chosen, policy_actions(self.package, policy, now), actions)
         actions = actions.astype(self.space.dtype)
-        return legal_actions(self.space, rng, actions, now)
+        return legal_actions(self.package, rng, actions, now)
 
     def _some_way(self) -> np.ndarray:
         if self.only is not None:
@@ -123,14 +140,43 @@ class Actions:
         return mask.reshape(-1, *(1,) * len(self.space.shape or ()))
 
 
-def legal_actions(space: spaces.Space[Any], rng: np.random.Generator, actions: np.ndarray, now: Record) -> np.ndarray:
-    """Illegal actions replaced by random legal ones, where the environment has an action mask."""
-    mask = now.get("action_mask")
+def mixed_actions(package: Package, rng: np.random.Generator, count: int) -> np.ndarray:
+    """Random elements of the action space, a fifth of them at its edges: [count, *shape]."""
+    actions = random_actions(package.environment.action_space, rng, count)
+    edges = (rng.random(count) < 0.2).reshape(-1, *(1,) * (actions.ndim - 1))
+    return np.where(edges, edge_actions(package, rng, count), actions)
+
+
+def legal_actions(package: Package, rng: np.random.Generator, actions: np.ndarray, now: Record) -> np.ndarray:
+    """Illegal actions replaced by random legal ones, where the environment has an action mask.
+
+    Where a worked example takes an illegal action, the spec says what it does, and half of them stay.
+    """
+    mask, space = now.get("action_mask"), package.environment.action_space
     if mask is None or not isinstance(space, spaces.Discrete):
         return actions
-    legal = np.take_along_axis(mask, (actions - space.start)[:, None], 1)[:, 0]
+    kept = np.take_along_axis(mask, (actions - space.start)[:, None], 1)[:, 0]
+    if defines_illegal_actions(package):
+        kept |= rng.random(len(actions)) < 0.5
     other = np.argmax(mask * rng.random(mask.shape), axis=1) + space.start
-    return np.where(legal, actions, other).astype(space.dtype)
+    return np.where(kept, actions, other).astype(space.dtype)
+
+
+@lru_cache(maxsize=64)
+def defines_illegal_actions(package: Package) -> bool:
+    """Whether a worked example takes an action that the reference's mask calls illegal."""
+    env, start = package.reference(), int(getattr(package.environment.action_space, "start", 0))
+    try:
+        examples = package.spec.examples
+    except SpecError:  # of a world with other constants, for which they were not worked out
+        return False
+    for example in examples:
+        state = {name: value for name, value in example.state.items() if name != "t"}
+        clock = {"seed": 0, "episode": 0, "t": int(example.state["t"])}
+        mask = env.set_state({"state": state, "clock": clock})[1].get("action_mask")
+        if mask is not None and not mask[int(example.action) - start]:
+            return True
+    return False
 
 
 def policy_actions(package: Package, policy: Any, now: Record) -> np.ndarray:

@@ -6,7 +6,6 @@ left out, since no API steps from one, unless a worked example does: then the sp
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from ..spec import Field, Package
 from .lockstep import FastRows
 from .records import Record, state_namespace, take
-from .sources import EDGE_SEEDS, Actions, seeds
+from .sources import EDGE_SEEDS, Actions, constant_numbers, seeds
 
 POOL_ROWS, POOL_STEPS = 1024, 80
 EDGE_EPISODES = (0, 1, 20, 2**31 - 1, 2**31, 2**32 - 1)
@@ -50,8 +49,7 @@ class States:
         self.fields = {f"state.{name}": field for name, field in fields.items() if name != "t"}
         self.last = _last_step(package)
         self.ended_too = steps_from_the_end(package)
-        constants = [value for value in _flat(package.spec.constants.values()) if isinstance(value, (int, float))]
-        self.constants = np.array([value for value in constants if not isinstance(value, bool)] or [0.0])
+        self.constants = constant_numbers(package)
         self._known = {_key(self.pool, self.fields, row) for row in range(len(pool["clock.t"]))}
 
     def draw(self, rows: int, around: Record | None = None) -> Record:
@@ -215,9 +213,3 @@ def _where(ways: np.ndarray, old: np.ndarray, new: np.ndarray, chosen: np.ndarra
     mask = (ways & chosen).reshape(-1, *(1,) * (old.ndim - 1))
     return np.where(mask, new, old)
 
-
-def _flat(values: Any) -> list[Any]:
-    return [part for value in values for part in (_flat(value) if isinstance(value, list) else [value])]
-
-
-Draw = Callable[[int], Record]

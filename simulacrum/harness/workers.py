@@ -27,7 +27,7 @@ _shares: Queue[tuple[str, float]] | None = None
 def run_beside(
     package: Package, profile: Profile, names: Sequence[str], workers: int, progress: Progress | None
 ) -> Iterator[CheckResult]:
-    """The results of checks as they come, from spawned processes; a process that dies raises ``BrokenProcessPool``.
+    """The results of checks as they come, from processes; one that dies raises ``BrokenProcessPool``.
 
     The caller's main module is imported by each process, as ``multiprocessing`` demands: it must be importable without
     running anything.
@@ -36,7 +36,7 @@ def run_beside(
 
     early, long = ([name for name in group if name in names] for group in (FIRST, LONG))
     rest = [name for name in names if name not in (*early, *long, *ALONE)]
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")  # whose children begin with what it has imported
     shares: Queue[tuple[str, float]] = context.Queue()
     told = threading.Thread(target=_tell, args=(shares, progress), daemon=True)
     told.start()

@@ -18,6 +18,7 @@ from .tables import Table, read_tables
 T = TypeVar("T")
 FIELD_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float32", "float64")
 DISTRIBUTIONS = ("bits", "uniform", "randint", "bernoulli", "categorical", "permutation")
+UNIFORM = "uniform"  # the policy that takes each legal action alike: a small world may state its return too
 DECLARATIONS = ("id", "max_episode_steps", "terminates", "truncates", "draws", "forms")
 
 
@@ -213,8 +214,8 @@ class Spec:
             raise SpecError(f"constants {fixed}: expected constants whose scalable is yes, of {self.scalable}")
         returns = {name: evaluate(cell, self.constants) for name, cell in assignments(row["returns"]).items()}
         for name, figures in returns.items():
-            if name not in self.policies:
-                raise SpecError(f"returns: expected policies of {list(self.policies)}, got {name!r}")
+            if name not in (*self.policies, UNIFORM):
+                raise SpecError(f"returns: expected policies of {[*self.policies, UNIFORM]}, got {name!r}")
             if not isinstance(figures, list) or len(figures) != 2:
                 raise SpecError(f"returns: expected {name} = [mean, standard deviation], got {figures!r}")
         return SmallWorld(

@@ -76,15 +76,16 @@ def _after_a_seed(context: Context, lockstep: Lockstep) -> None:
 def _at_the_cap(context: Context, lockstep: Lockstep, cap: int) -> None:
     """All rows one step before the cap: the step truncates them all, also where it terminates; then two more.
 
-    Then some of them are reset there by mask, twice over: the step truncates the others, and begins theirs.
+    Then half of them, and all but one, are reset there by mask, twice over: the step truncates the others, and begins
+    theirs.
     """
     actions = Actions(context.package, context.rng, ROWS)
-    for share in (0.0, 0.5):
+    for staying in (ROWS, ROWS // 2, 1):
         states = {name: value.copy() for name, value in lockstep.now.items()}
         states["clock.t"][:] = cap - 1
         states["clock.seed"][:] = seeds(context.rng, ROWS)
         states["clock.episode"][:] = context.rng.integers(0, 2**32 - 8, ROWS)
-        now, mask = lockstep.enter(states), context.rng.random(ROWS) < share
+        now, mask = lockstep.enter(states), context.rng.permutation(ROWS) >= staying
         for _ in range(2 if mask.any() else 0):
             now = lockstep.reset(mask=mask)
         for _ in range(3):

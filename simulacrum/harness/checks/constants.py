@@ -180,7 +180,7 @@ class _Script:
 
     def _run(self, side: References | FastRows, package: Package, choose: Any = None) -> list[Record]:
         """A reset and STEPS steps, then LAST more from states at the cap's edge."""
-        space, rng = package.environment.action_space, np.random.default_rng(0)
+        rng = np.random.default_rng(0)
         now = side.reset(self.seeds)
         records = [now]
         for step in range(STEPS + LAST):
@@ -189,7 +189,7 @@ class _Script:
                 records.append(now)
             if choose is not None:
                 choose(step, now)
-            ended, now = side.step(legal_actions(space, rng, self.actions[step], now))
+            ended, now = side.step(legal_actions(package, rng, self.actions[step], now))
             records += [ended, now]
         return records
 

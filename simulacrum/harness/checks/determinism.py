@@ -52,7 +52,7 @@ def _seeding(context: Context, seed: int) -> None:
         late.set_seed(1)
         late.set_seed(number)
         split = [context.env(rows // 2, number, first_instance=first) for first in (0, rows // 2)]
-        for when in ("before a reset", "after it"):
+        for when in ("before a reset", "after it", "in the second episode", "in the third", "in the fourth"):
             found = {
                 "the constructor": _seeds(made),
                 "set_seed": _seeds(late),

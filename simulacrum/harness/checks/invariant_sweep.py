@@ -1,4 +1,5 @@
-"""The invariants, bounds and termination causes that the spec states hold in every state that is reached."""
+"""The invariants, bounds and termination causes that the spec states hold in every state that is reached; each
+invariant refuses some other state."""
 
 from __future__ import annotations
 
@@ -8,11 +9,15 @@ import numpy as np
 
 from ..case import Case
 from ..context import Context
+from ..excuses import Excuses
 from ..finding import Finding
 from ..laws import broken
 from ..lockstep import FastRows, References
 from ..records import Record, plain, state_namespace
 from ..sources import Actions, seeds
+from ..states import States, rollout_states
+
+TRIES, CANDIDATES = 8, 2048  # of states, in each of which an invariant may not hold
 
 
 def check(context: Context) -> None:
@@ -23,6 +28,7 @@ def check(context: Context) -> None:
     few = 16
     references = References(context.package, few)
     _sweep(context, references, references.reset(seeds(context.rng, few)), few, steps, "reference.py")
+    _refusals(context)
     for cause in context.package.spec.terminations:
         context.met(f"cause {cause}", f"the termination {cause!r}")
 
@@ -64,6 +70,57 @@ def _look(context: Context, record: Record, before: Record, actions: np.ndarray 
     if actions is not None:
         case = Case(starts=before, actions=actions[None], watched=np.array([row]), laws=True)
     context.fail(finding, case)
+
+
+def _refusals(context: Context) -> None:
+    """Each invariant does not hold in some state that is drawn: inside of the bounds, or beyond a bound."""
+    package = context.package
+    states = States(package, context.rng, rollout_states(package, context.env(64, seeds(context.rng, 64)), context.rng))
+    silent = list(package.checks.INVARIANTS)
+    for number in range(TRIES):
+        drawn = states._candidates(CANDIDATES, states.pool)
+        view = state_namespace(package, _beyond(context, drawn) if number % 2 else drawn)
+        silent = [invariant for invariant in silent if not _refuses(invariant, view)]
+    excuses = Excuses(context, "invariant ")
+    for name in (invariant.__name__ for invariant in silent):
+        if not excuses.accepts(name):
+            context.problem(
+                f"the invariant {name!r} holds in each of {TRIES * CANDIDATES} drawn states, also beyond a bound: "
+                f"make it stricter, or excuse it with EXCUSES[{excuses.name(name)!r}] in checks.py"
+            )
+    excuses.finish()
+    context.count("states tried on the invariants", TRIES * CANDIDATES)
+
+
+def _refuses(invariant: Any, view: Any) -> bool:
+    """Whether an invariant does not hold in some row; one that raises, beyond a bound, does not hold there."""
+    try:
+        with np.errstate(all="ignore"):
+            return not np.asarray(invariant(view)).all()
+    except Exception:
+        return True
+
+
+def _beyond(context: Context, states: Record) -> Record:
+    """The same states with a field, at one place of an array, next to a bound on its other side, where there is one."""
+    rng, rows = context.rng, np.arange(len(states["clock.t"]))
+    for name, field in context.package.spec.fields.items():
+        outside = [value for value in (field.low - 1, field.high + 1) if _has(field.dtype, value)]
+        if name == "t" or not outside:
+            continue
+        values = states[f"state.{name}"].copy()
+        flat = values.reshape(len(rows), -1)
+        chosen = rows[rng.random(len(rows)) < 0.5]
+        flat[chosen, rng.integers(0, flat.shape[1], len(chosen))] = rng.choice(outside, len(chosen))
+        states = {**states, f"state.{name}": values}
+    return states
+
+
+def _has(dtype: np.dtype[Any], value: float) -> bool:
+    """Whether a dtype of numbers has a value."""
+    if dtype.kind == "f":
+        return bool(np.isfinite(value))
+    return dtype.kind in "iu" and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
 
 
 def _causes(context: Context, ended: Record) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
+import numpy as np
 import torch
 from tensordict import TensorDictBase
 from torch import Tensor
@@ -14,7 +15,7 @@ from torch import Tensor
 from ..context import Context
 from ..lockstep import FastRows
 from ..memory import DRIVERS, changed, copied, first_difference, fused, reference, scribble, scribbled, watched
-from ..records import difference, take
+from ..records import Record, difference, take
 from ..sources import random_actions, seeds
 from ..surroundings import BOTH, FAST, THREADS, altered, generator_states, settings
 from ..traces import digest, reference_digest, retrace, trace
@@ -22,6 +23,7 @@ from ..worker import Worker
 
 STEPS, SHORT = 100, 24
 SMALL = 7
+MANY, FEW = 2**16 + 1, 65
 SIZES = (31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 4096)
 ELSEWHERE = {"LANG": "C", "LC_ALL": "C", "PYTHONHASHSEED": "77", "TZ": "Asia/Kolkata", "OMP_NUM_THREADS": "2"}
 KEEP = "a package leaves the process as it is"
@@ -43,10 +45,12 @@ def check(context: Context) -> None:
             worker = Worker(context.package, seed, STEPS, (SMALL,), ELSEWHERE, folder)
             stack.callback(worker.stop)
         for number, part in enumerate((_memory, _views, _injected)):
-            for rows, steps in ((6, 64), (large, 8)):
+            for rows, steps in ((1, 24), (6, 64), (large, 8)):  # at N = 1 what is a copy else may be a view
                 part(context, rows, seed, _actions(context, rows, steps))
             context.progress(0.1 * number)
         _sizes(context, seed, 513 if quick else 5000)
+        if not quick:
+            _many_rows(context)
         context.progress(0.4)
         _surroundings(context, seed, large)
         context.progress(0.8)
@@ -161,21 +165,36 @@ def _from_state(
 
 def _sizes(context: Context, seed: int, largest: int) -> None:
     """Each row of smaller batches, of a dozen sizes, is the same row of a large one."""
-    package, rng = context.package, context.rng
+    rng = context.rng
     own = seeds(rng, largest)
-    expected = list(trace(package, context.env(largest, own), SHORT))
+    expected = list(trace(context.package, context.env(largest, own), SHORT))
     choices = [size for size in SIZES if size < largest]
     for rows in sorted({*rng.choice(choices, min(12, len(choices)), replace=False).tolist(), 1}):
-        steps = retrace(package, context.env(rows, own[:rows]), expected)
-        for number, (large, small) in enumerate(zip(expected, steps, strict=True)):
-            for one, other in zip(large, small, strict=True):
-                found = difference(take(one, slice(0, rows)), other) if one else None
-                if found is not None:
-                    context.fail(
-                        f"{found[0]} of row {found[1]} after {number} steps is {found[3]} with N = {rows}, "
-                        f"{found[2]} with N = {largest}: a path depends on the number of rows"
-                    )
-        context.count("rows compared", rows * SHORT)
+        _part(context, own, expected, 0, rows)
+
+
+def _many_rows(context: Context) -> None:
+    """The first and the last rows of a batch whose rows are more than 16 bits can number."""
+    own = seeds(context.rng, MANY)
+    expected = list(trace(context.package, context.env(MANY, own), 3))
+    for first in (0, MANY - FEW):
+        _part(context, own, expected, first, FEW)
+
+
+def _part(context: Context, own: np.ndarray, expected: list[tuple[Record, Record]], first: int, rows: int) -> None:
+    """Some rows of a large batch, from the row ``first`` on, are the rows of a batch that has these alone."""
+    part = slice(first, first + rows)
+    taken = [(take(ended, part), take(now, part)) for ended, now in expected]
+    steps = retrace(context.package, context.env(rows, own[part]), taken)
+    for number, (large, small) in enumerate(zip(taken, steps, strict=True)):
+        for one, other in zip(large, small, strict=True):
+            found = difference(one, other) if one else None
+            if found is not None:
+                context.fail(
+                    f"{found[0]} of row {found[1]} after {number} steps is {found[3]} with N = {rows}, "
+                    f"{found[2]} as row {first + found[1]} with N = {len(own)}: a path depends on the number of rows"
+                )
+    context.count("rows compared", rows * (len(expected) - 1))
 
 
 # ---------------------------------------------------------------------- surroundings

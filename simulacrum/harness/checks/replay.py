@@ -7,10 +7,10 @@ import json
 import pickle
 from typing import Any
 
-import jsonschema
 import numpy as np
 
 from ... import bits
+from .. import schemas
 from ..context import Context
 from ..lockstep import FastRows, Lockstep, References
 from ..records import Record, difference, plain
@@ -30,7 +30,7 @@ def check(context: Context) -> None:
     for round_number in range(6):
         for _ in range(context.rng.integers(1, STEPS)):
             _, now = lockstep.step(actions.next(now))
-        _continue(context, lockstep, now, actions)
+        now = _continue(context, lockstep, now, actions)
         context.progress((round_number + 1) / 8)
     _trajectories(context)
     _trace(context)
@@ -42,8 +42,8 @@ def _started(context: Context) -> tuple[Lockstep, Record]:
     return lockstep, lockstep.reset(instance_seeds)
 
 
-def _continue(context: Context, lockstep: Lockstep, now: Record, actions: Actions) -> None:
-    """Copies of both sides, by each way of copying, go on as the originals do."""
+def _continue(context: Context, lockstep: Lockstep, now: Record, actions: Actions) -> Record:
+    """Copies of both sides, by each way of copying, go on as the originals do; what all show in the end."""
     fast, references = lockstep.fast, lockstep.references
     twins: dict[str, Any] = {
         "a pickled fast environment": _twin(context, pickle.loads(pickle.dumps(fast.env)), fast),
@@ -65,6 +65,7 @@ def _continue(context: Context, lockstep: Lockstep, now: Record, actions: Action
             _equal(context, name, ended, twin_ended)
             _equal(context, name, now, twin_now)
             context.count("transitions of copies", ROWS)
+    return now
 
 
 def _twin(context: Context, env: Any, fast: FastRows) -> FastRows:
@@ -90,8 +91,7 @@ def _equal(context: Context, name: str, expected: Record, found: Record) -> None
 def _trajectories(context: Context) -> None:
     """Whole episodes as JSON, valid by ``schema.json``; played again from seed and actions they are the same JSON."""
     package = context.package
-    schema = json.loads(package.files["schema.json"])
-    validator = jsonschema.Draft202012Validator({**schema, "$ref": "#/$defs/trajectory"})
+    validator = schemas.validator(package, "trajectory")
     lockstep, now = _started(context)
     actions = Actions(package, context.rng, ROWS)
     running = np.ones(ROWS, np.bool_)
@@ -111,8 +111,24 @@ def _trajectories(context: Context) -> None:
         error = next(iter(validator.iter_errors(sides[0])), None)
         if error is not None:
             context.fail(f"a trajectory is not valid by schema.json at {list(error.path)}: {error.message}")
+        if row == 0:
+            _refused(context, validator, sides[0])
         _play(context, json.loads(json.dumps(sides[0])))
         context.count("trajectories replayed")
+
+
+def _refused(context: Context, validator: Any, whole: dict[str, Any]) -> None:
+    """The schema takes every seed and episode, and no trajectory with a part that is missing or of another type."""
+    short = {**whole, "steps": whole["steps"][:2]}
+    for name, bits_of in (("seed", 64), ("episode", 32)):
+        last = (1 << bits_of) - 1
+        context.require(
+            validator.is_valid({**short, name: last}), f"schema.json does not take a trajectory of {name} {last}"
+        )
+    for what, other in schemas.broken(short):
+        taken = validator.is_valid(other)
+        context.require(not taken, f"schema.json takes a trajectory that is broken: {what}")
+        context.count("broken trajectories refused")
 
 
 def _play(context: Context, recorded: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import math
 from ...checks import ScriptedPolicy
 from ...errors import SimulacrumError
 from ...spec import Package, SmallWorld
+from ...spec.document import UNIFORM
 from ..context import Context
 from ..enumeration import World
 from ..outcomes import LIMIT, TooLarge, all_actions, outcomes
@@ -72,6 +73,7 @@ def _compare(context: Context, small: SmallWorld, name: str) -> None:
         return
     stated = _stated(context, package, small)
     earned = {policy.name: world.returns(policy) for policy in package.checks.POLICIES}
+    earned[UNIFORM] = world.returns(None)
     context.facts["worlds"][small.name]["returns"] = earned
     for policy, figures in stated.items():
         for what, expected, exact in zip(("mean", "standard deviation"), figures, earned[policy], strict=True):

@@ -10,11 +10,15 @@ from typing import Any
 import jsonschema
 import numpy as np
 
+from ...checks import ScriptedPolicy
 from ...errors import SimulacrumError
 from ...spec import Field
 from ...spec.spaces import same_space
 from ...spec.state import field_names
+from .. import excuses, schemas
 from ..context import Context
+from ..profile import DEFAULT
+from .scripted_policies import radius
 
 TABLES = (
     "constant",
@@ -32,6 +36,8 @@ TABLES = (
     "example",
     "reset example",
 )
+TYPES = {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}  # in the schema, by the dtype's kind
+LEAST_EPISODES = 100_000  # behind an estimated return
 
 
 def check(context: Context) -> None:
@@ -166,14 +172,31 @@ def _schema(context: Context) -> None:
         if name not in state.get("properties", {}):
             continue  # told above
         part, sizes = state["properties"][name], []
-        while "items" in part:
-            sizes.append(part.get("maxItems"))
-            part = part["items"]
+        while part.get("type") == "array":
+            sizes.append(part.get("maxItems") if part.get("maxItems") == part.get("minItems") else None)
+            part = part.get("items", {})
         _expect(context, f"state field {name}'s shape", list(field.shape), sizes, "schema.json")
+        _expect(context, f"state field {name}'s type", TYPES[field.dtype.kind], part.get("type"), "schema.json")
         if field.dtype.kind != "b":
             bounds, found = [field.low, field.high], [part.get("minimum"), part.get("maximum")]
             if not all(_same_bound(field, *pair) for pair in zip(bounds, found, strict=True)):
                 context.problem(f"state field {name}'s bounds: spec.md says {bounds}, schema.json has {found}")
+    if "action" in definitions:
+        _action(context)
+
+
+def _action(context: Context) -> None:
+    """``$defs/action`` takes the ends of the action space, and nothing beside it."""
+    space, takes = context.package.spec.action_space, schemas.validator(context.package, "action").is_valid
+    for action in schemas.actions(space):
+        context.count("facts compared")
+        if not takes(action):
+            context.problem(f"action: spec.md says {space}, schema.json does not take {action}")
+    for what, action in schemas.no_actions(space):
+        context.count("facts compared")
+        if takes(action):
+            context.problem(f"action: spec.md says {space}, schema.json takes {action}: {what}")
+            return
 
 
 def _same_bound(field: Field, stated: float, found: float | None) -> bool:
@@ -184,8 +207,11 @@ def _same_bound(field: Field, stated: float, found: float | None) -> bool:
 
 
 def _checks(context: Context) -> None:
-    """``checks.py`` has the invariants, causes, symmetries and policies that the spec names."""
+    """``checks.py`` has the invariants, causes, symmetries and policies that the spec names; its excuses are well
+    formed."""
     spec, checks = context.package.spec, context.package.checks
+    for problem in excuses.problems(checks):
+        context.problem(problem)
     lists = {"INVARIANTS": spec.invariants, "TERMINATIONS": spec.terminations}
     for name, stated in lists.items():
         found = [function.__name__ for function in getattr(checks, name, [])]
@@ -202,3 +228,27 @@ def _checks(context: Context) -> None:
             _expect(
                 context, f"policy {name}", (policy.expected_return, policy.standard_deviation), figures, "checks.py"
             )
+            _figures(context, policies[name])
+
+
+def _figures(context: Context, policy: ScriptedPolicy) -> None:
+    """A policy's figures are exact where the spec says so, else of many episodes, and its range is no blank cheque."""
+    rows = {row["policy"]: row for row in context.package.spec.table("policy").records()}
+    derivation = rows[policy.name].get("derivation", "")
+    exact = derivation.lower().startswith("exact")
+    episodes = policy.estimated_from
+    if exact != (episodes is None):
+        context.problem(
+            f"policy {policy.name}: spec.md's derivation {derivation!r} {'begins' if exact else 'does not begin'} with "
+            f"'exact', checks.py has estimated_from={episodes}: None says that the figures are exact"
+        )
+    elif episodes is not None and episodes < LEAST_EPISODES:
+        context.problem(f"policy {policy.name}: expected estimated_from >= {LEAST_EPISODES}, got {episodes}")
+    mean, many = policy.expected_return, DEFAULT.episodes[1]
+    allowed, without = (radius(one, many) for one in (policy, dataclasses.replace(policy, return_range=(mean, mean))))
+    if allowed > 2 * without:
+        context.problem(
+            f"policy {policy.name}: with return_range={policy.return_range} a mean of {many} episodes may be off by "
+            f"{allowed:.4g}, of which the standard deviation accounts for {without:.4g}: state the least and the "
+            "greatest return of this policy, or take a policy that earns other returns more often"
+        )

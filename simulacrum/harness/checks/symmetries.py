@@ -68,7 +68,7 @@ def _follow(context: Context, side: Side, symmetry: Symmetry, states: Record) ->
         if not rows:
             break
         actions = random_actions(package.environment.action_space, rng, rows)
-        actions = legal_actions(package.environment.action_space, rng, actions, states)
+        actions = legal_actions(package, rng, actions, states)
         draws = {slot.name: _random(slot, rng, rows) for slot in slots}
         turned = _turned(package, symmetry, states)
         other = np.asarray(symmetry.action(actions.copy())).astype(actions.dtype)

@@ -6,12 +6,10 @@ any t, episode and seed (:mod:`..states`).
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..context import Context
 from ..evidence import INDEPENDENT
 from ..injection import Injector
-from ..sources import edge_actions, random_actions
+from ..sources import mixed_actions
 from ..states import POOL_ROWS, States, rollout_states
 
 SIZES = (4096, 1024, 257, 33, 6, 1)  # batch sizes, in turn
@@ -29,10 +27,7 @@ def check(context: Context) -> None:
         drawn = states.draw(size)
         rows = len(drawn["clock.t"])
         context.require(rows > 0, "no legal state was found: the invariants leave none of the states that were tried")
-        actions = random_actions(package.environment.action_space, rng, rows)
-        edges = edge_actions(package.environment.action_space, rng, rows)
-        actions = np.where((rng.random(rows) < 0.2).reshape(-1, *(1,) * (actions.ndim - 1)), edges, actions)
-        injector.compare(drawn, actions, resets=("rows", "masked")[number % 2])
+        injector.compare(drawn, mixed_actions(package, rng, rows), resets=("rows", "masked")[number % 2])
         context.count(INDEPENDENT, rows)
         context.progress((number + 1) / len(batches))
         if context.counts["transitions"] >= wanted:

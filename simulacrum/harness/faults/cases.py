@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import reprlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...checks import Fault
 from ...errors import PackageError
@@ -38,7 +40,7 @@ def cases(package: Package, groups: Sequence[str] = GROUPS, compiled: bool = Tru
 
     Raises :class:`~simulacrum.errors.PackageError` for a fault that does not apply, or a name that two have.
     """
-    own = list(getattr(package.module("faults"), "FAULTS", ())) if "faults.py" in package.files else []
+    own = declared(package)
     found: list[tuple[str, Fault | Mutant]] = []
     inserted = operators(package, compiled)
     found += [("domain", fault) for fault in (*own, *inserted) if fault.kind != "both sides"]
@@ -59,30 +61,67 @@ def cases(package: Package, groups: Sequence[str] = GROUPS, compiled: bool = Tru
     return made
 
 
+def declared(package: Package) -> list[Fault]:
+    """``FAULTS`` of the package's faults.py. Raises :class:`~simulacrum.errors.PackageError` for what are no faults."""
+    if "faults.py" not in package.files:
+        return []
+    file, given = package.path / "faults.py", getattr(package.module("faults"), "FAULTS", ())
+    if not isinstance(given, (list, tuple)):
+        raise PackageError(f"{file}: FAULTS: expected a list of simulacrum.Fault, got {reprlib.repr(given)}")
+    for number, fault in enumerate(given):
+        if not isinstance(fault, Fault) or not all(isinstance(text, str) and text for text in (fault.name, fault.kind)):
+            what = "expected a simulacrum.Fault with a name and a kind"
+            raise PackageError(f"{file}: FAULTS[{number}]: {what}, got {reprlib.repr(fault)}")
+    return list(given)
+
+
 def excused(package: Package) -> dict[str, str]:
-    """The mutants that change nothing observable, each with its reason: ``EQUIVALENT`` of the package's faults.py."""
+    """The mutants that change nothing observable, each with its reason: ``EQUIVALENT`` of the package's faults.py.
+    Raises :class:`~simulacrum.errors.PackageError` for what are no reasons."""
     if "faults.py" not in package.files:
         return {}
-    return dict(getattr(package.module("faults"), "EQUIVALENT", {}))
+    given = getattr(package.module("faults"), "EQUIVALENT", {})
+    pairs = given.items() if isinstance(given, dict) else [(given, "")]
+    for name, reason in pairs:
+        if not (isinstance(name, str) and isinstance(reason, str) and reason.strip()):
+            what = "expected a dict of reasons by the names of mutants"
+            raise PackageError(f"{package.path / 'faults.py'}: EQUIVALENT: {what}, got {reprlib.repr(given)}")
+    return dict(given)
 
 
 def changed(package: Package, fault: Fault | Mutant) -> dict[str, bytes]:
-    """The new bytes of the files that a fault changes. Raises :class:`~simulacrum.errors.PackageError` where a text to
-    be replaced does not stand in its file exactly once."""
+    """The new bytes of the files that a fault changes. Raises :class:`~simulacrum.errors.PackageError` where a file is
+    none of the package's, or a text to be replaced does not stand in it exactly once."""
     if isinstance(fault, Mutant):
         return dict(fault.files)
-    files = {}
-    for name, changes in fault.changes.items():
-        text = package.files[name].decode() if name in package.files else ""
-        for old, new in changes:
-            if text.count(old) != 1:
-                raise PackageError(
-                    f"fault {fault.name!r}: expected this text once in {name}, found it {text.count(old)} times: "
-                    f"{old!r}"
-                )
-            text = text.replace(old, new)
-        files[name] = text.encode()
-    return files
+    if not isinstance(fault.changes, Mapping):
+        what = "expected changes by file name, {'fast.py': [('old', 'new')]}"
+        raise PackageError(f"fault {fault.name!r}: {what}, got {reprlib.repr(fault.changes)}")
+    return {name: _edited(package, fault, name, changes) for name, changes in fault.changes.items()}
+
+
+def _edited(package: Package, fault: Fault, name: Any, changes: Any) -> bytes:
+    """A file with each old text replaced by its new one."""
+    if name not in package.files:
+        what = f"expected a file of the package, {sorted(package.files)}"
+        raise PackageError(f"fault {fault.name!r}: {what}, got {name!r}")
+    pairs = list(changes) if isinstance(changes, (list, tuple)) else [changes]
+    for pair in pairs:
+        texts = pair if isinstance(pair, (list, tuple)) else ()
+        if len(texts) != 2 or not all(isinstance(text, str) for text in texts):
+            what = f"expected pairs (old, new) of texts for {name}"
+            raise PackageError(f"fault {fault.name!r}: {what}, got {reprlib.repr(pair)}")
+    try:
+        text = package.files[name].decode()
+    except UnicodeDecodeError as error:
+        raise PackageError(f"fault {fault.name!r}: expected UTF-8 in {name}: {error}") from None
+    for old, new in pairs:
+        if text.count(old) != 1:
+            raise PackageError(
+                f"fault {fault.name!r}: expected this text once in {name}, found it {text.count(old)} times: {old!r}"
+            )
+        text = text.replace(old, new)
+    return text.encode()
 
 
 def contents(package: Package, case: Case) -> dict[str, bytes]:
@@ -100,6 +139,8 @@ def put(package: Package | str | Path, case: Case, folder: Path) -> Package:
     files = contents(package, case)
     target = folder / package.name
     for name, data in files.items():
+        if not (target / name).resolve().is_relative_to(target.resolve()):
+            raise PackageError(f"fault {case.name!r}: expected a file inside of the package, got {name!r}")
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         (target / name).write_bytes(data)
     return Package.read(target)

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ...errors import PackageError
 from ...spec import Package
 from .. import checks, fingerprint
 from ..context import Context
+from ..json_lines import add_line, read_lines
 from ..lockstep import Lockstep
 from ..profile import DEFAULT, QUICK, Profile
 from ..runner import run_check
@@ -34,17 +36,17 @@ ORDER = (
     "constants",
     "differential",
     "auto_reset",
-    "replay",
-    "invariant_sweep",
-    "batch_independence",
-    "transitions",
-    "guided_search",
     "seeds_and_horizons",
     "determinism",
     "purity",
+    "batch_independence",
+    "replay",
+    "invariant_sweep",
+    "benchmark_factory_parity",
+    "guided_search",
+    "transitions",
     "scripted_policies",
     "standard_api",
-    "benchmark_factory_parity",
 )
 # What can find a misreading that both sides share: oracles from outside the pair.
 ORACLES = (
@@ -92,6 +94,16 @@ class Result:
     message: str = ""
     alike: bool = True
     key: str = ""
+
+
+FORMS: dict[str, Any] = {  # of a result's attributes in a file, which are texts but for these
+    "files": list,
+    "found_by": list,
+    "steps": (int, type(None)),
+    "transitions": int,
+    "seconds": (int, float),
+    "alike": bool,
+}
 
 
 @dataclass(frozen=True)
@@ -167,15 +179,18 @@ def run(
 
 
 def read(output: Path | None) -> dict[str, Result]:
-    """The results that a file holds, by key; a line that was not written whole is passed over."""
-    found = {}
-    for line in output.read_text("utf-8").splitlines() if output is not None and output.is_file() else ():
-        try:
-            result = Result(**json.loads(line))
-        except (ValueError, TypeError):
-            continue
-        found[result.key] = result
-    return found
+    """The results that a file holds, by key; a line that was not written whole, or is no result, is passed over."""
+    lines = () if output is None else read_lines(output)
+    results = (_result(content) for content in lines)
+    return {result.key: result for result in results if result is not None}
+
+
+def _result(content: dict[str, Any]) -> Result | None:
+    """What a line tells; None where it is of another form."""
+    if content.keys() != set(Result.__dataclass_fields__):
+        return None
+    sound = all(isinstance(value, FORMS.get(name, str)) for name, value in content.items())
+    return Result(**content) if sound and all(isinstance(name, str) for name in content["found_by"]) else None
 
 
 def _judged(
@@ -185,9 +200,7 @@ def _judged(
     for job, outcome in run_jobs(judge, [job for job in jobs if job.key not in kept], workers, limit):
         result = outcome if isinstance(outcome, Result) else _lost(job, outcome, limit)
         if output is not None:
-            output.parent.mkdir(parents=True, exist_ok=True)
-            with output.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(result)) + "\n")
+            add_line(output, asdict(result))
         yield result
 
 

@@ -1,37 +1,47 @@
 """A static read of a package's sources: what cannot be right, found without running anything.
 
-``problems(files, fields, action)`` gives them all; the rules are in the modules beside this one.
+``problems(files, fields, action, constants)`` gives them all; the rules are in the modules beside this one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from . import classes, forbidden, process
+from . import classes, forbidden, literals, process
 from .flow import Reader
 from .modules import Problem, Sources
 
 __all__ = ["Problem", "Sources", "problems"]
 
+SIDES = ("reference.py", "fast.py")
 
-def problems(sources: Sources, fields: Mapping[str, bool], action_floats: bool) -> list[Problem]:
+
+def problems(
+    sources: Sources, fields: Mapping[str, bool], action_floats: bool, constants: Mapping[str, Any] | None = None
+) -> list[Problem]:
     """Everything that is wrong with the sources, by file and line; at most one problem a line and reason.
 
     Args:
         sources: the ``.py`` files of a package.
         fields: the state's fields; whether each holds floats.
         action_floats: whether actions are floats.
+        constants: the values of the spec's constants by name.
     """
     found: dict[tuple[str, int, str], Problem] = {}
-    for problem in _all(sources, fields, action_floats):
+    for problem in _all(sources, fields, action_floats, constants or {}):
         found.setdefault((problem.file, problem.line, problem.kind), problem)
     return sorted(found.values())
 
 
-def _all(sources: Sources, fields: Mapping[str, bool], action_floats: bool) -> Iterator[Problem]:
+def _all(
+    sources: Sources, fields: Mapping[str, bool], action_floats: bool, constants: Mapping[str, Any]
+) -> Iterator[Problem]:
     for module in sources.modules.values():
         yield from forbidden.problems(module)
         yield from process.problems(module)
         yield from classes.problems(module)
+        if module.file in SIDES:
+            yield from literals.problems(module, constants)
     if "fast.py" in sources.modules:
         yield from Reader(sources, fields, action_floats).problems("fast.py")

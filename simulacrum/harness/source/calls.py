@@ -158,6 +158,10 @@ def _builtin(frame: Expressions, node: ast.Call, name: str, arguments: list[Valu
         made = frame.call_function(first, elements, {}) if first.nature == "function" else join(elements)
         return Value("container", parts=(made if name == "map" else elements[0],))
     if name == "range":
+        if tensors:
+            frame.problem(node, rules.LEFT, text)
+        elif any(value.nature == "rows" for value in arguments):
+            frame.problem(node, rules.ROWS, text)
         return Value("container", parts=(Value("static", False),))
     if name == "dict":
         return Value("container", parts=tuple(keywords.values()), names=tuple(keywords))

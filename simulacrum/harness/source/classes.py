@@ -12,7 +12,12 @@ from ...reference import ReferenceEnv
 from .modules import Module, Problem
 
 CONTRACT = {"initial", "transition", "observation", "action_mask", "info", "environment"}
-PLAIN = {"__doc__", "__module__", "__qualname__", "__slots__", "__annotations__", "__repr__", "__str__"}
+PLAIN = {
+    *("__doc__", "__module__", "__qualname__", "__slots__", "__annotations__", "__repr__", "__str__", "__dict__"),
+    *("__weakref__", "__orig_bases__", "__parameters__", "__abstractmethods__", "_abc_impl"),
+    *("__annotate__", "__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__"),
+}
+DECLARED = {"_state_class", "_field_names", "_converters"}  # which the base class itself sets on a subclass
 BASES: dict[str, tuple[type, set[str]]] = {
     "FastEnv": (FastEnv, {*CONTRACT, *PLAIN, "t_dtype"}),
     "ReferenceEnv": (ReferenceEnv, {*CONTRACT, *PLAIN, "metadata", "render", "close"}),
@@ -25,19 +30,35 @@ def problems(module: Module) -> Iterator[Problem]:
         base = base_of(module, node)
         if base is None:
             continue
-        cls, allowed = BASES[base]
-        start: Any = cls.__init__  # type: ignore[misc]
-        made = set(start.__code__.co_names) - set(start.__globals__) - set(dir(builtins))  # the attributes that it sets
-        taken = {*dir(cls), *made} - allowed
+        taken = _taken(base)
         for name, line in _defined(node):
             if name in taken:
-                yield Problem(
-                    module.file,
-                    line,
-                    "override",
-                    f"{node.name}.{name} overrides what {base} does by itself",
-                    "define initial, transition, observation, action_mask, info, and helpers of other names",
-                )
+                yield _problem(module.file, line, node.name, name, base)
+
+
+def overrides(side: type[Any], base: str) -> Iterator[tuple[str, Problem]]:
+    """The same of a class as it is when it is made, whatever put the names there: a base class of any file, a
+    decorator, a statement in its body. Each with ``Class.name``; the file is that of the class, without a line."""
+    ours, taken = set(BASES[base][0].__mro__), _taken(base) - DECLARED
+    for cls in side.__mro__:
+        if cls not in ours:
+            file = cls.__module__.partition(".")[2].replace(".", "/") + ".py"
+            for name in sorted(taken.intersection(vars(cls))):
+                yield f"{cls.__name__}.{name}", _problem(file, 0, cls.__name__, name, base)
+
+
+def _taken(base: str) -> set[str]:
+    """The names that a base class has, or that its instances have, but for those of the contract."""
+    cls, allowed = BASES[base]
+    start: Any = cls.__init__  # type: ignore[misc]
+    made = set(start.__code__.co_names) - set(start.__globals__) - set(dir(builtins))  # the attributes that it sets
+    return {*dir(cls), *made} - allowed
+
+
+def _problem(file: str, line: int, cls: str, name: str, base: str) -> Problem:
+    reason = f"{cls}.{name} overrides what {base} does by itself"
+    remedy = "define initial, transition, observation, action_mask, info, and helpers of other names"
+    return Problem(file, line, "override", reason, remedy)
 
 
 def base_of(module: Module, node: ast.ClassDef) -> str | None:

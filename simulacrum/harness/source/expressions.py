@@ -139,6 +139,8 @@ class Expressions:
                 return base if node.slice.lower is None else STATIC
             return ROWS if isinstance(node.slice, ast.Constant) and node.slice.value == 0 else STATIC
         if base.nature == "container":
+            if index.nature == "tensor":
+                self.problem(node, rules.LEFT, f"an index of {ast.unparse(node.value)}")
             key = node.slice.value if isinstance(node.slice, ast.Constant) else None
             if isinstance(key, int) and not base.names and -len(base.parts) <= key < len(base.parts):
                 return base.parts[key]
@@ -234,6 +236,8 @@ class Expressions:
     def operation(self, node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value:
         """Arithmetic of two values."""
         both = [left, right]
+        if {left.nature, right.nature} == {"tensor", "rows"}:
+            self.problem(node, rules.ROWS, ast.unparse(node))
         if not (left.is_tensor or right.is_tensor):
             kind = True if isinstance(op, ast.Div) else floats(both)
             return join(both) if "container" in (left.nature, right.nature) else Value(join(both).nature, kind)

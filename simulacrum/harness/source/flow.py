@@ -20,6 +20,7 @@ ROOTS = {
     "action_mask": ("self", "state"),
     "info": ("self", "state"),
 }
+MUTABLE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.Call)  # as a default
 DEPTH = 20  # calls of the package's own functions within one another
 Scope = dict[str, Value]
 
@@ -100,9 +101,14 @@ class Reader:
 
 
 def _bound(parameters: ast.arguments, arguments: Sequence[Value], keywords: Mapping[str, Value]) -> Scope:
-    """The values of a function's parameters; what is not given is static, as a default is."""
+    """The values of a function's parameters; what is not given has its default, which lives as long as the function."""
     named = [*parameters.posonlyargs, *parameters.args]
     scope = {one.arg: STATIC for one in (*named, *parameters.kwonlyargs)}
+    without = [None] * (len(named) - len(parameters.defaults))
+    defaults = [*without, *parameters.defaults, *parameters.kw_defaults]
+    for one, default in zip((*named, *parameters.kwonlyargs), defaults, strict=True):
+        if isinstance(default, MUTABLE):
+            scope[one.arg] = Value(lent=True)
     scope.update(zip((one.arg for one in named), arguments, strict=False))
     if parameters.vararg is not None:
         scope[parameters.vararg.arg] = Value("container", parts=tuple(arguments[len(named) :]))

@@ -1,24 +1,46 @@
-"""What no file of a package may use: global generators, clocks, files, and modules that are neither in the package nor
-in the report's list of versions."""
+"""What no file of a package may use: global generators, clocks, files, what tells one process from another, and modules
+that are neither in the package nor in the report's list of versions."""
 
 from __future__ import annotations
 
 import ast
 import sys
 from collections.abc import Iterator
+from types import ModuleType
 
 from ..fingerprint import DISTRIBUTIONS
 from .modules import Module, Problem
 
 DRAW = "draw with the draw argument (a slot of the spec)"
+FILE = "make it a constant, or read a file with pkgutil.get_data(__package__, name)"
 MODULES = ("random", "secrets", "time", "datetime", "uuid")
 GENERATORS = (
     *("numpy.random", "os.urandom", "torch.random", "torch.manual_seed", "torch.seed", "torch.Generator"),
     *("torch.rand", "torch.randn", "torch.randint", "torch.randperm", "torch.rand_like", "torch.randn_like"),
     *("torch.randint_like", "torch.bernoulli", "torch.multinomial", "torch.normal", "torch.poisson"),
 )
-READS = ("os.environ", "os.getenv", "os.environb")
+# Of the standard library: what computes from its arguments alone.
+STANDARD = {
+    *("__future__", "abc", "base64", "bisect", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal"),
+    *("enum", "fractions", "functools", "hashlib", "heapq", "itertools", "json", "math", "numbers", "operator"),
+    *("pkgutil", "re", "string", "struct", "types", "typing", "zlib"),
+}
+READS = (
+    *("numpy.fromfile", "numpy.load", "numpy.genfromtxt", "numpy.fromregex", "numpy.memmap", "numpy.open_memmap"),
+    *("numpy.ctypeslib", "numpy.lib.format", "numpy.lib.npyio", "numpy.DataSource", "torch.load", "torch.from_file"),
+    *("torch.jit.load", "torch.hub", "torch.ops.load_library", "torch.classes.load_library", "pkgutil.resolve_name"),
+    *("os.environ", "os.getenv"),
+)
+BUILTINS = {
+    "open": ("opens a file, which the report does not cover", FILE),
+    "id": ("takes an address, which is another in every process", "compare with ==, or take it out"),
+    **{
+        name: (f"calls {name}, which the static read cannot follow", "write it out")
+        for name in ("__import__", "eval", "exec", "compile", "globals", "input")
+    },
+}
 METHODS = ("random_", "uniform_", "normal_", "bernoulli_", "exponential_", "geometric_", "cauchy_", "log_normal_")
+OUTSIDE = f"take it out; of the standard library packages use {', '.join(sorted(STANDARD))}"
 KNOWN = {*(name.lower() for name in DISTRIBUTIONS), "simulacrum", "__future__", "typing_extensions"}
 
 
@@ -40,14 +62,17 @@ def _found(module: Module, node: ast.AST, other: str) -> Iterator[tuple[str, str
             yield from _imported(node.module or "")
         elif other and any(name == other or name.startswith(f"{other}.") for name in _targets(module, node)):
             yield f"imports {other[1:]}.py", "the two sides never import each other; write each from the spec"
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open":
-        yield "opens a file, which the report does not cover", "read it with pkgutil.get_data(__package__, name)"
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BUILTINS:
+        if node.func.id not in module.functions and node.func.id not in module.imports:
+            yield BUILTINS[node.func.id]
     elif isinstance(node, (ast.Attribute, ast.Name)):
         dotted = module.dotted(node)
         if dotted in GENERATORS:
             yield f"uses {dotted}", DRAW
-        elif dotted in READS:
-            yield f"reads {dotted}, which the report does not cover", "make it a constant"
+        elif dotted.startswith(READS):
+            yield f"uses {dotted}, which reads what the report does not cover", FILE
+        elif _standard(dotted) not in ("", *STANDARD):
+            yield f"uses {dotted}, the standard module {_standard(dotted)}", OUTSIDE
         elif isinstance(node, ast.Attribute) and node.attr in METHODS:
             yield f"uses .{node.attr}", DRAW
 
@@ -59,11 +84,23 @@ def _targets(module: Module, node: ast.ImportFrom) -> Iterator[str]:
         yield dotted.replace(":__init__.", ":")
 
 
+def _standard(dotted: str) -> str:
+    """The module of the standard library that a name of another library stands for (``torch.os``); "" if it is none."""
+    top, *parts = dotted.split(".")
+    found: object = sys.modules.get(top) if parts and top.lower() in {*KNOWN, *STANDARD} else None
+    for part in parts:
+        found = vars(found).get(part) if isinstance(found, ModuleType) else None
+    name = found.__name__.split(".")[0] if isinstance(found, ModuleType) else ""
+    return name if name in sys.stdlib_module_names else ""
+
+
 def _imported(name: str) -> Iterator[tuple[str, str]]:
     top = name.split(".")[0]
     if top in MODULES or name == "numpy.random":
         yield f"imports {name}", DRAW
-    elif top.lower() not in KNOWN and top not in sys.stdlib_module_names:
+    elif top in sys.stdlib_module_names and top not in STANDARD:
+        yield f"imports {name}, by which results could depend on the process or the machine", OUTSIDE
+    elif top.lower() not in KNOWN and top not in STANDARD:
         yield (
             f"imports {name}, whose version and files the report does not cover",
             "put what it needs into the package",

@@ -19,8 +19,9 @@ class Problem(NamedTuple):
 
     @property
     def text(self) -> str:
-        """``file:line: reason; remedy``."""
-        return f"{self.file}:{self.line}: {self.reason}; {self.remedy}"
+        """``file:line: reason; remedy``; without a line where that is not known (0)."""
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.reason}; {self.remedy}"
 
 
 class Module:

@@ -68,7 +68,9 @@ def join(values: Iterable[Value]) -> Value:
     alike = [value for value in listed if value.nature == strongest.nature]
     parts: tuple[Value, ...] = strongest.parts
     names = strongest.names
-    if any(value.parts != parts or value.names != names for value in alike):
+    if all(len(value.parts) == len(parts) and value.names == names for value in alike):
+        parts = tuple(join(column) for column in zip(*(value.parts for value in alike), strict=True))
+    else:
         parts = tuple(part for value in alike for part in value.parts)
         parts, names = ((join(parts),) if parts else ()), ()
     return Value(strongest.nature, floats(listed), any(value.lent for value in listed), parts, names, strongest.code)

@@ -14,4 +14,3 @@ def all_pay(state: Any) -> Any:
 INVARIANTS = [all_pay]
 TERMINATIONS: list[Any] = []
 POLICIES: list[Any] = []
-EXCUSES = {"coverage transition: legal is false": "the battery takes legal actions alone; others are for checkers"}
