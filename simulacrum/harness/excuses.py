@@ -27,6 +27,10 @@ class Excuses:
         """The name under which something is excused."""
         return f"{self.prefix}{what}"
 
+    def offer(self, what: str) -> str:
+        """How something is excused, for a finding."""
+        return f"if it is right, excuse it in checks.py: EXCUSES = {{{self.name(what)!r}: 'why'}}"
+
     def accepts(self, what: str) -> bool:
         """Whether something is excused with a reason; the report repeats it."""
         name = self.name(what)

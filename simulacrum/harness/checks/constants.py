@@ -116,14 +116,14 @@ def _judge(context: Context, script: _Script, excuses: Excuses, constant: Consta
         unmoved[repr(value)] = " and ".join(still)
     if excuses.accepts(constant.label):
         return
-    excuse = f"excuse it in checks.py: EXCUSES = {{{excuses.name(constant.label)!r}: 'why'}}"
+    excuse = excuses.offer(constant.label)
     if not unmoved:
-        context.problem(f"constant {constant.label}: no other value runs ({'; '.join(raised)}). If none can, {excuse}")
+        context.problem(f"constant {constant.label}: no other value runs ({'; '.join(raised)}). {excuse}")
         return
     tried = " or ".join(unmoved)
     context.problem(
         f"constant {constant.label}: with {tried} in place of {constant.value!r} nothing changes in "
-        f"{' or '.join(dict.fromkeys(unmoved.values()))}: is the number written there? If no rule needs it, {excuse}"
+        f"{' or '.join(dict.fromkeys(unmoved.values()))}: is the number written there? {excuse}"
     )
 
 

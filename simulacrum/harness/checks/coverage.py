@@ -33,14 +33,13 @@ def check(context: Context) -> None:
         if not excuses.accepts(outcome.key):
             context.problem(
                 f"reference.py:{outcome.line}: {outcome.key}: never so in {context.counts['transitions']} compared "
-                f"transitions. If it cannot be, drop it or excuse it in checks.py: "
-                f"EXCUSES = {{{excuses.name(outcome.key)!r}: 'why'}}"
+                f"transitions: drop it if it cannot be, or {excuses.offer(outcome.key)}"
             )
     for name, times in _rare(context).items():
         if not excuses.accepts(name):
             context.problem(
                 f"{name} was seen {times} times in {context.counts['transitions']} compared transitions, expected at "
-                f"least {context.profile.ends}. Excuse it in checks.py: EXCUSES = {{{excuses.name(name)!r}: 'why'}}"
+                f"least {context.profile.ends}; {excuses.offer(name)}"
             )
     excuses.finish()
     context.count("decisions taken", len(outcomes) - len(search.missed()))

@@ -86,7 +86,7 @@ def _refusals(context: Context) -> None:
         if not excuses.accepts(name):
             context.problem(
                 f"the invariant {name!r} holds in each of {TRIES * CANDIDATES} drawn states, also beyond a bound: "
-                f"make it stricter, or excuse it with EXCUSES[{excuses.name(name)!r}] in checks.py"
+                f"make it stricter, or {excuses.offer(name)}"
             )
     excuses.finish()
     context.count("states tried on the invariants", TRIES * CANDIDATES)

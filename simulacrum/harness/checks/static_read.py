@@ -20,13 +20,14 @@ def check(context: Context) -> None:
     excuses = Excuses(context, "static ")
     found = problems(sources, fields, action, package.spec.constants)
     for problem in found:
-        if not excuses.accepts(f"{problem.file}: {sources.modules[problem.file].line(problem.line)}"):
-            context.problem(problem.text)
+        line = f"{problem.file}: {sources.modules[problem.file].line(problem.line)}"
+        if not excuses.accepts(line):
+            context.problem(f"{problem.text} ({excuses.offer(line)})")
     told = {problem.reason for problem in found}
     for side, base in ((package.reference, "ReferenceEnv"), (package.fast, "FastEnv")):
         for name, problem in overrides(side, base):
             if problem.reason not in told and not excuses.accepts(f"{problem.file}: {name}"):
-                context.problem(problem.text)
+                context.problem(f"{problem.text} ({excuses.offer(f'{problem.file}: {name}')})")
     excuses.finish()
     context.count("files read", len(sources.modules))
     context.count("lines read", sum(len(module.lines) for module in sources.modules.values()))
