@@ -20,7 +20,7 @@ COVERS = (("tensor", "eager", "cpu"), ("tensor", "compiled", "cpu"))
 
 def copy_package(folder: Path, identifier: str = "tests/toywalk-v0") -> Path:
     """A copy of toywalk in ``folder`` under another ID (the checkout's own is known already)."""
-    ignored = shutil.ignore_patterns("__pycache__", "validation_report.*", "failures", "trace.json")
+    ignored = shutil.ignore_patterns("__pycache__", "validation_report.*", "failures", "corpus", "trace.json")
     shutil.copytree(ENVS / "toywalk", folder, ignore=ignored)
     for name in ("__init__.py", "spec.md"):
         text = (folder / name).read_text()

@@ -169,7 +169,7 @@ def test_the_summary_counts():
         {"three": "a reason", "four": "a wrong one"},
     )
     assert told.shares() == [
-        ("domain", 2, 2, 0), ("  rules", 2, 2, 0), ("generic", 2, 1, 1), ("both", 1, 1, 0)
+        ("domain", 2, 2, 0), ("  rules", 2, 2, 0), ("generic", 2, 1, 1), ("both", 2, 1, 1)
     ]  # fmt: skip
     assert told.finders() == [("a", 3, 2, 2), ("b", 2, 2, 1)]
     assert told.median_steps() == 2

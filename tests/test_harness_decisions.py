@@ -86,6 +86,16 @@ def test_every_kind_of_decision_is_counted(tmp_path: Path) -> None:
     assert all(outcome.line > 0 for outcome in decisions.outcomes)
 
 
+def test_equal_decisions_are_told_apart(tmp_path: Path) -> None:
+    package = changed(tmp_path / "package")
+    file = package.path / "reference.py"
+    again = "        if position > 2:\n            pass\n        bound = "
+    file.write_text(file.read_text().replace("        bound = ", again))
+    keys = [outcome.key for outcome in Decisions(Package.read(package.path)).outcomes]
+    assert "transition: position > 2 is true #2" in keys
+    assert len(keys) == len(set(keys))
+
+
 def test_the_copy_computes_the_same_bits() -> None:
     package = Package.read(FORAGER)
     counted, plain = Decisions(package).reference(), package.reference()

@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         help="ever new seeds on all cores until stopped (Ctrl-C); the same command goes on (no report is written)",
     )
     command.add_argument("--ray", metavar="ADDRESS", help="with --deep: on a Ray cluster (auto finds a running one)")
-    command.add_argument("--shards", type=positive, metavar="N", help="with --deep: stop after N shards")
+    command.add_argument("--shards", type=positive, metavar="N", help="with --deep: stop after N more shards")
     command.set_defaults(command=_validate)
 
     command = commands.add_parser(

@@ -30,7 +30,7 @@ def validate_deep(target: str, *, seed: int | None = None, ray: str | None = Non
     _say(
         console,
         f"Validating {package.environment.id} ({package.path}), deep profile, seed {ledger.seed}, "
-        f"{executor.width} shards at a time, until stopped (Ctrl-C)\n"
+        f"{executor.width} shards at a time, {'until stopped (Ctrl-C)' if shards is None else f'{shards} more'}\n"
         f"{before} shards done before; kept in {ledger.file}",
     )
     told: set[tuple[str, str]] = set()
@@ -60,6 +60,8 @@ def _end(console: Console, ledger: deep.Ledger) -> int:
     _say(console, f"\n{len(ledger.done)} shards:")
     totals = ledger.totals()
     for check, total in totals.items():
+        if not total["shards"]:
+            continue
         failed = f", {total['failed']} with findings" if total["failed"] else ""
         sure = words(check, "failed" if total["failed"] else "passed", total["evidence"])
         _say(

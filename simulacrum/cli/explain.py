@@ -103,8 +103,10 @@ def _show(console: Console, package: Package, case: Case, shown: Replay) -> None
     for moment in told:
         _say(console, f"\n{_title(case, moment, row)}")
         drawn = [outcomes(package, moment.draws[side], row) for side in ("reference", "fast")]
-        for line in _draws(*drawn):
-            _say(console, f"  drew {line}")
+        for slot, line in _draws(*drawn):
+            stated = package.spec.slots.get(slot)
+            later = moment.when == AFTER_STEP and stated is not None and stated.phase == "reset"
+            _say(console, f"  drew {line}{', for the reset that follows' if later else ''}")
         first = shown.divergence.field if shown.divergence is not None and moment is moments[-1] else None
         _show_rows(console, _rows(moment, int(np.argmax(case.watched_rows == row)), first))
 
@@ -123,13 +125,14 @@ def _title(case: Case, moment: Moment, row: int) -> str:
     return f"transition {moment.step}: {moment.when}" if moment.step else moment.when
 
 
-def _draws(reference: Drawn, fast: Drawn) -> list[str]:
-    """Each draw with its slot, its index and its outcome; both outcomes where the sides drew otherwise."""
+def _draws(reference: Drawn, fast: Drawn) -> list[tuple[str, str]]:
+    """Each draw's slot, and the draw with its index and outcome; both outcomes where the sides drew otherwise."""
     lines = []
     for slot, index in dict.fromkeys([*reference, *fast]):
         one, other = (side.get((slot, index), "not drawn") for side in (reference, fast))
         same = one == other or not fast  # those of a compiled graph are not noted
-        lines.append(f"{slot}[{index}] = {one}" if same else f"{slot}[{index}]: reference {one}, fast {other}")
+        told = f"{slot}[{index}] = {one}" if same else f"{slot}[{index}]: reference {one}, fast {other}"
+        lines.append((slot, told))
     return lines
 
 

@@ -137,19 +137,23 @@ def _opening(package: Package, profile: Profile, names: Sequence[str]) -> str:
 
 
 def _show(console: Console, report: Report, interrupted: bool = False) -> None:
-    """The table, then the findings in full and unwrapped, so that paths and commands can be copied."""
+    """The table, then the findings, unwrapped, so that paths and commands can be copied: in full, but for those that
+    look like one before."""
     content = report.as_dict()
     if interrupted:
         content["outcome"] = "interrupted"
     findings = [finding for check in report.checks for finding in check.findings]
+    for check in content["checks"]:
+        check["findings"] = []  # they follow
     if console.is_terminal:
-        for check in content["checks"]:
-            check["findings"] = []  # they follow
         console.print(report_views.table(content))
-        for finding in findings:
-            _say(console, f"\n{finding.text()}")
     else:
         _say(console, f"\n{report_views.text(content)}")
+    told = set()
+    for finding in findings:
+        kind = (finding.field, finding.hint, finding.rule) if finding.hint or finding.rule else finding
+        _say(console, f"\n{finding.brief() if kind in told else finding.text()}")
+        told.add(kind)
     transitions = sum(check.counts.get("transitions", 0) for check in report.checks)
     _say(console, f"\n{transitions:,} transitions compared with the reference, bit by bit.")
     if findings:

@@ -21,17 +21,19 @@ PAIRS = {"decision": ("true", "false"), "choice": ("the first", "the second")}
 
 
 class Outcome(NamedTuple):
-    """One outcome of a decision: its line, the function, the source text, and which outcome."""
+    """One outcome of a decision: its line, the function, the source text, which outcome, and which of equal ones."""
 
     line: int
     function: str
     text: str
     which: str
+    ordinal: int = 1
 
     @property
     def key(self) -> str:
         """What an excuse names: it survives edits elsewhere in the file."""
-        return f"{self.function}: {self.text} is {self.which}"
+        again = f" #{self.ordinal}" if self.ordinal > 1 else ""
+        return f"{self.function}: {self.text} is {self.which}{again}"
 
 
 class Decisions:
@@ -47,7 +49,7 @@ class Decisions:
         tree = ast.parse(package.files["reference.py"])
         instrument = _Instrument()
         tree = ast.fix_missing_locations(instrument.visit(tree))
-        self.outcomes = instrument.outcomes
+        self.outcomes = _numbered(instrument.outcomes)
         self.taken: Counter[int] = Counter()
         self.reference = self._load(package, compile(tree, str(package.path / "reference.py"), "exec"))
 
@@ -78,6 +80,17 @@ class Decisions:
         chosen = function(first, second)
         self.taken[number + (chosen is not first)] += 1
         return chosen
+
+
+def _numbered(outcomes: list[Outcome]) -> list[Outcome]:
+    """The same, those of equal texts told apart by their order."""
+    times: Counter[Outcome] = Counter()
+    numbered = []
+    for outcome in outcomes:
+        same = outcome._replace(line=0)
+        times[same] += 1
+        numbered.append(outcome._replace(ordinal=times[same]))
+    return numbered
 
 
 class _Instrument(ast.NodeTransformer):

@@ -24,7 +24,7 @@ NO_BOUND = {  # checks from which no rate follows, and why
     "scripted_policies": "it compares means, each with its own bound",
     "throughput": "it measures",
 }
-WITHIN = "it compares a side with itself, or looks at states alone, and not independent transitions with the reference"
+WITHIN = "it takes no independent samples"
 
 
 def evidence(check: str, outcome: str, counts: Mapping[str, int]) -> dict[str, Any] | None:

@@ -50,6 +50,11 @@ class Finding:
         """What is set, for JSON."""
         return {name: value for name, value in asdict(self).items() if value not in ("", None)}
 
+    def brief(self) -> str:
+        """The finding in two lines, where one like it has been told in full."""
+        values = self._values()
+        return f"{self.check}: {self.message}, {self.field}: as above\n  {values['explain'] or self.replay}"
+
     def text(self) -> str:
         """The finding as lines for people."""
         where = [f"{name} {value}" for name, value in self._where() if value is not None and value != ""]

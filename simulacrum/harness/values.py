@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import reprlib
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def from_lists(values: Any, dtype: np.dtype[Any]) -> np.ndarray:
 
 def expected(what: str, value: Any) -> ValueError:
     """The error that says what was expected, and what came, cut short."""
-    return ValueError(f"expected {what}, got {reprlib.repr(value)}")
+    return ValueError(f"expected {what}, got {textwrap.shorten(reprlib.repr(value), 100, placeholder=' ...')}")
 
 
 def _texts(values: np.ndarray) -> Any:

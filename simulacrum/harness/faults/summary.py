@@ -48,15 +48,21 @@ class Summary:
         return not self.survivors("domain") and not self.unexplained()
 
     def shares(self) -> list[tuple[str, int, int, int]]:
-        """(group or kind, faults, found, survivors with a reason), the group's line before its kinds'."""
+        """(group or kind, faults, found, set aside), the group's line before its kinds'.
+
+        Set aside are survivors with a reason, and faults meant for both sides on which these differ.
+        """
         rows = []
-        for group in dict.fromkeys(result.group for result in self.counted):
-            kinds = dict.fromkeys(result.kind for result in self.of(group))
-            parts = [(group, self.of(group)), *((f"  {kind}", self.of(group, kind)) for kind in kinds)]
-            for title, results in parts[: None if group == "domain" else 1]:
-                found = sum(bool(result.found_by) for result in results)
-                reasons = sum(not result.found_by and result.name in self.excused for result in results)
-                rows.append((title, len(results), found, reasons))
+        for group in dict.fromkeys(result.group for result in self.results):
+            mine = [result for result in self.results if result.group == group]
+            kinds = dict.fromkeys(result.kind for result in mine) if group == "domain" else ()
+            parts = [(group, mine), *((f"  {kind}", [one for one in mine if one.kind == kind]) for kind in kinds)]
+            for title, results in parts:
+                found = sum(bool(result.found_by) and result.alike for result in results)
+                aside = sum(
+                    not result.alike or (not result.found_by and result.name in self.excused) for result in results
+                )
+                rows.append((title, len(results), found, aside))
         return rows
 
     def finders(self) -> list[tuple[str, int, int, int]]:

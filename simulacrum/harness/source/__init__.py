@@ -11,6 +11,7 @@ from typing import Any
 from . import classes, forbidden, literals, process
 from .flow import Reader
 from .modules import Problem, Sources
+from .rules import BATCH
 
 __all__ = ["Problem", "Sources", "problems"]
 
@@ -31,7 +32,8 @@ def problems(
     found: dict[tuple[str, int, str], Problem] = {}
     for problem in _all(sources, fields, action_floats, constants or {}):
         found.setdefault((problem.file, problem.line, problem.kind), problem)
-    return sorted(found.values())
+    other = {(file, line) for file, line, kind in found if kind != BATCH.kind}  # tell it better
+    return sorted(one for one in found.values() if one.kind != BATCH.kind or (one.file, one.line) not in other)
 
 
 def _all(

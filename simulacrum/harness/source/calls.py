@@ -62,6 +62,8 @@ def _own(
     """A method of the environment: a constant, or a helper, which is read."""
     name = function.attr
     if name in CONSTANTS or name == "constant":
+        if any(one.nature == "rows" for one in arguments):
+            frame.problem(node, rules.ROWS, ast.unparse(node))
         return Value("constant", CONSTANTS.get(name, _cast(frame, node)), lent=True)
     frame.value(function)
     for part in frame.cls.body if frame.cls is not None else ():
@@ -87,6 +89,9 @@ def _torch(
         return STATIC
     if name.endswith("_") and not name.endswith("__") and base.lent:
         frame.problem(node, rules.WRITTEN, text)
+    over_all = not arguments and not {"dim", "axis"} & {*keywords}
+    if name in operations.REDUCTIONS and base.nature == "tensor" and over_all:
+        frame.problem(node, rules.BATCH, ast.unparse(node))
     cast = _cast(frame, node)
     given = [one for one in (base, *arguments, *keywords.values()) if one.is_tensor or one.nature == "container"]
     values = [part for one in given for part in (one.parts if one.nature == "container" else (one,))]

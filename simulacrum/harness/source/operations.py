@@ -23,6 +23,11 @@ SUMS = {
     *("vdot", "inner", "einsum", "tensordot", "addmm", "addmv", "baddbmm", "addbmm", "scatter_add", "index_add"),
     *("scatter_reduce", "index_reduce", "scatter_add_", "index_add_", "scatter_reduce_", "index_reduce_", "bincount"),
 }
+# Without an axis they run over the rows as well.
+REDUCTIONS = {
+    *("sum", "nansum", "prod", "any", "all", "max", "min", "amax", "amin", "argmax", "argmin", "mean", "median"),
+    *("count_nonzero", "std", "var", "norm", "logsumexp", "unique"),
+}
 DIVISIONS = {"remainder", "fmod", "floor_divide", "pow"}
 VIEWS = {
     *("view", "reshape", "unsqueeze", "squeeze", "expand", "expand_as", "view_as", "reshape_as", "transpose"),

@@ -25,6 +25,11 @@ ITERATED = Rule(
     "work on whole tensors; of an axis of fixed length take .unbind(axis)",
 )
 ROWS = Rule("rows", "{0}: a path that depends on the number of rows", "take it out: a row is the same in every batch")
+BATCH = Rule(
+    "batch",
+    "{0} is taken over all rows",
+    "name the item's own axis (dim=-1): a row depends on itself alone",
+)
 SETTING = Rule(
     "setting",
     "{0}: a path that depends on how the environment runs",

@@ -77,3 +77,6 @@ POLICIES = [
 
 # How many times as many steps a second the fast side must make as the reference, with a large batch
 MIN_SPEEDUP = 10.0
+
+# What the battery demands and a package rightly does not do is excused by the name that the finding tells, with a why:
+# EXCUSES = {"coverage transition: height > TOP is true": "climbs end on the top"}
