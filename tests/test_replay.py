@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from edited import PACKAGES, broken
+from edited import PACKAGES, broken, method
 from environments import TOYWALK
 from test_harness import PROFILE
 
@@ -53,3 +53,13 @@ def test_after_the_copies_the_check_goes_on_from_what_is_shown_then() -> None:
     after = replay._continue(context, lockstep, now, Actions(TOYWALK, context.rng, replay.ROWS))
     assert difference(after, lockstep.now) is None
     assert not np.array_equal(after["clock.t"], now["clock.t"])
+
+
+def test_a_copy_that_forgets_its_first_seeds_is_found(tmp_path: Path) -> None:
+    body = (
+        "    def __getstate__(self):\n"
+        "        kept, seeds = super().__getstate__(), self._next_seeds\n"
+        "        return {**kept, '_next_seeds': None if seeds is None else seeds + 1}"
+    )
+    (finding,) = run_check("replay", broken(tmp_path / "package", "toywalk", fast=method(body)), PROFILE).findings
+    assert finding.message.startswith("a pickled fast environment that has not begun went on otherwise")

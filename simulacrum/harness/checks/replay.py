@@ -25,6 +25,7 @@ TRACE = "trace.json"
 
 def check(context: Context) -> None:
     """Continue from snapshots and pickles, replay trajectories from their seed and actions, compare the fixed trace."""
+    _unbegun(context)
     lockstep, now = _started(context)
     actions = Actions(context.package, context.rng, ROWS)
     for round_number in range(6):
@@ -66,6 +67,23 @@ def _continue(context: Context, lockstep: Lockstep, now: Record, actions: Action
             _equal(context, name, now, twin_now)
             context.count("transitions of copies", ROWS)
     return now
+
+
+def _unbegun(context: Context) -> None:
+    """Copies of a fast environment that has not begun begin its episodes: also of one that was seeded again."""
+    rows = seeds(context.rng, ROWS)
+    for again in (False, True):
+        env = context.env(ROWS, rows)
+        if again:
+            env.reset()
+            env.set_seed(int(context.rng.integers(0, 2**62)))
+        when = "was seeded again" if again else "has not begun"
+        copies = {"pickled": pickle.loads(pickle.dumps(env)), "deeply copied": copy.deepcopy(env)}
+        expected = FastRows(context.package, env).reset()
+        for name, made in copies.items():
+            found = FastRows(context.package, made).reset()
+            _equal(context, f"a {name} fast environment that {when}", expected, found)
+            context.count("first states of copies", ROWS)
 
 
 def _twin(context: Context, env: Any, fast: FastRows) -> FastRows:
