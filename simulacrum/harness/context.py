@@ -18,10 +18,12 @@ from ..spec import Package
 from .case import Case
 from .finding import Finding
 from .findings import completed
+from .laws import causes
 from .patterns import Evidence, broadcast
 from .places import writable_folder
 from .playback import Divergence
 from .profile import Profile
+from .records import Record
 from .surroundings import compilation_possible
 
 Progress = Callable[[str, float], None]
@@ -59,6 +61,11 @@ class Context:
     def count(self, what: str, number: int = 1) -> None:
         """Add to a count."""
         self.counts[what] += int(number)
+
+    def count_causes(self, ended: Record) -> None:
+        """Add the terminations of a step to the count of each declared cause that was there."""
+        for name, there in causes(self.package, ended).items():
+            self.count(f"cause {name}", int((there & ended["terminated"]).sum()))
 
     def note(self, text: str) -> None:
         """Something that the report repeats."""

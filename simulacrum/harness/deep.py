@@ -27,6 +27,7 @@ from .json_lines import add_line, read_lines
 from .places import state_folder
 from .profile import Profile
 from .report import CheckResult
+from .workers import end, leave_interrupts
 
 CHECKS = (  # those that see more with another seed
     "transitions",
@@ -183,7 +184,7 @@ class Local:
 
     def _new_pool(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.width, context, _ignore_interrupts)
+        return ProcessPoolExecutor(self.width, context, leave_interrupts)
 
     def submit(self, shard: Shard) -> None:
         """Begin a shard."""
@@ -205,9 +206,7 @@ class Local:
 
     def close(self) -> None:
         """End what still runs."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():
-            process.terminate()
+        end(self._pool)
 
 
 class OnRay:
@@ -271,9 +270,3 @@ def run_deep(ledger: Ledger, executor: Executor, finished: Callable[[Done], None
             done += 1
     finally:
         executor.close()
-
-
-def _ignore_interrupts() -> None:
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -27,8 +27,8 @@ def laws(package: Package, record: Record) -> Iterator[tuple[np.ndarray, str]]:
     if "terminated" in record:
         terminated = record["terminated"]
         there = np.zeros(len(terminated), np.bool_)
-        for cause in package.checks.TERMINATIONS:
-            there |= np.asarray(cause(state))
+        for one in causes(package, record).values():
+            there |= one
         yield there | ~terminated, "terminated without a declared cause"
         yield ~there | terminated, "a termination cause is there, but terminated is False"
 
@@ -39,6 +39,12 @@ def broken(package: Package, record: Record) -> tuple[int, str] | None:
         if not holds.all():
             return int(np.argmin(holds)), message
     return None
+
+
+def causes(package: Package, record: Record) -> dict[str, np.ndarray]:
+    """Which termination causes are there in the states of a record: bool [rows] by name."""
+    state = state_namespace(package, record)
+    return {cause.__name__: np.asarray(cause(state)) for cause in package.checks.TERMINATIONS}
 
 
 def bounds(space: Any) -> tuple[Any, Any]:

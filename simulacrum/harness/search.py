@@ -12,12 +12,12 @@ from itertools import combinations
 
 import numpy as np
 
-from ..spec import Package
 from . import corpus
 from .context import Context
 from .decisions import Decisions
 from .injection import Injector
-from .records import Record, state_namespace, take
+from .laws import causes
+from .records import Record, take
 from .sources import mixed_actions, random_actions
 from .states import POOL_ROWS, States, rollout_states
 
@@ -74,13 +74,8 @@ class Search:
                 new.append(row)
         self.kept = {name: np.concatenate([self.kept[name], states[name][new]]) for name in self.kept}
         self.kept_actions = np.concatenate([self.kept_actions, actions[new]])
-        self.count_causes(shown.ended)
+        self.context.count_causes(shown.ended)
         return len(new)
-
-    def count_causes(self, ended: Record) -> None:
-        """Count the terminations of a step by cause."""
-        for name, there in causes(self.context.package, ended).items():
-            self.context.count(f"cause {name}", int((there & ended["terminated"]).sum()))
 
     def missed(self) -> list[int]:
         """The outcomes that no compared transition took."""
@@ -143,9 +138,3 @@ class Search:
         states["clock.episode"] = rng.integers(0, 2**32, rows)
         states["clock.t"] = np.array([int(example.state["t"]) for example in examples] * copies, np.int64)
         return states, np.array([example.action for example in examples] * copies, space.dtype)
-
-
-def causes(package: Package, ended: Record) -> dict[str, np.ndarray]:
-    """Which termination causes are there in the states of a record: bool [rows] by name."""
-    view = state_namespace(package, ended)
-    return {cause.__name__: np.asarray(cause(view)) for cause in package.checks.TERMINATIONS}

@@ -46,14 +46,24 @@ def run_beside(
         for future in as_completed(futures):
             yield future.result()
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():
-            process.terminate()  # a check that is running has nothing to finish
+        end(pool)
         shares.put(("", 0.0))
         told.join()
     for name in names:
         if name in ALONE:
             yield run_check(name, package, profile, progress)
+
+
+def end(pool: ProcessPoolExecutor) -> None:
+    """End a pool at once: a check that is running has nothing to finish."""
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in multiprocessing.active_children():
+        process.terminate()
+
+
+def leave_interrupts() -> None:
+    """In a process of a pool: the parent is interrupted, and ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _tell(shares: Queue[tuple[str, float]], progress: Progress | None) -> None:
@@ -65,7 +75,7 @@ def _tell(shares: Queue[tuple[str, float]], progress: Progress | None) -> None:
 def _begin(path: Path, files: dict[str, bytes], shares: Queue[tuple[str, float]]) -> None:
     """In a process: the package from the bytes that the report vouches for."""
     global _package, _shares
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted, and ends us
+    leave_interrupts()
     _package, _shares = Package(path, files), shares
 
 

@@ -41,7 +41,7 @@ def _sweep(context: Context, side: Any, now: Record, rows: int, steps: int, name
         ended, after = side.step(chosen)
         _look(context, ended, now, chosen, name)
         _look(context, after, now, chosen, name)
-        _causes(context, ended)
+        context.count_causes(ended)
         now = after
         context.count("states looked at", 2 * rows)
         if step % 32 == 0:
@@ -121,10 +121,3 @@ def _has(dtype: np.dtype[Any], value: float) -> bool:
     if dtype.kind == "f":
         return bool(np.isfinite(value))
     return dtype.kind in "iu" and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
-
-
-def _causes(context: Context, ended: Record) -> None:
-    """How often each declared cause ended an episode."""
-    state = state_namespace(context.package, ended)
-    for cause in context.package.checks.TERMINATIONS:
-        context.count(f"cause {cause.__name__}", int((np.asarray(cause(state)) & ended["terminated"]).sum()))
