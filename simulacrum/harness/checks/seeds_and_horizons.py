@@ -150,7 +150,8 @@ def _neighbours(context: Context) -> None:
     own = {number: set(context.env(64, number).instance_seeds.tolist()) for number in range(start, start + 8)}
     context.require(len(set.union(*own.values())) == 8 * 64, f"set_seed: neighbours of {start} share instance seeds")
     low = np.arange(PAIRS, dtype=np.uint64) + np.uint64(start % 2**31)
-    unrelated = _equal(context, seeds(generator, PAIRS), seeds(generator, PAIRS))
+    actions = random_actions(context.package.environment.action_space, generator, STEPS)
+    unrelated = _equal(context, seeds(generator, PAIRS), seeds(generator, PAIRS), actions)
     pairs = {
         "seed and seed + 1": (low, low + np.uint64(1)),
         "seed and seed + 2**32": (low, low + np.uint64(2**32)),
@@ -158,7 +159,8 @@ def _neighbours(context: Context) -> None:
         "seed and seed * 2**32": (low, low << np.uint64(32)),
     }
     for what, (one, other) in pairs.items():
-        for when, share, usual in zip(("first states", "states"), _equal(context, one, other), unrelated, strict=True):
+        shares = _equal(context, one, other, actions)
+        for when, share, usual in zip(("first states", "states"), shares, unrelated, strict=True):
             spread = 6.5 * np.sqrt(share + usual + 1.0)  # beyond 6.5 standard deviations: less than once in 10**9 runs
             context.require(
                 share - usual <= spread,
@@ -166,14 +168,16 @@ def _neighbours(context: Context) -> None:
             )
 
 
-def _equal(context: Context, one: np.ndarray, other: np.ndarray) -> tuple[int, int]:
-    """In how many rows two sets of streams have equal first states, and equal states after the same steps."""
+def _equal(context: Context, one: np.ndarray, other: np.ndarray, actions: np.ndarray) -> tuple[int, int]:
+    """In how many rows two sets of streams have equal first states, and equal states after a step with each action.
+
+    How often states are equal by chance depends on the actions: shares compare only under the same ones.
+    """
     sides = [FastRows(context.package, context.env(len(one), own)) for own in (one, other)]
     first = [side.reset() for side in sides]
     last = first
-    for _ in range(STEPS):
-        actions = random_actions(context.package.environment.action_space, context.rng, 1).repeat(len(one), axis=0)
-        last = [side.step(actions)[1] for side in sides]
+    for action in actions:
+        last = [side.step(np.broadcast_to(action, (len(one), *action.shape)))[1] for side in sides]
     return _alike(*first), _alike(*last)
 
 
