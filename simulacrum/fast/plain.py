@@ -10,6 +10,8 @@ from torch import Tensor
 
 from .core import Carry, Core, Fields, Outcome, place_fields, select_fields
 
+OUTCOME = ("reward", "terminated", "truncated", "done")
+
 
 class PlainSteps:
     """The part of :class:`~simulacrum.FastEnv` that takes and gives tensors ``[N, ...]``, N rows counted row-major.
@@ -100,6 +102,21 @@ class PlainSteps:
         """One step of every row, and the next episode of those that ended: what the step showed, what is seen now."""
         _, outcome, seen = self._fused(action)
         return outcome, seen
+
+    def step_into(self, action: Tensor, ended: Fields, now: Fields) -> None:
+        """One step of every row, and the next episode of those that ended, written into the caller's memory.
+
+        Args:
+            action: ``[N, ...]``, elements of the space: not checked here.
+            ended: contiguous tensors that take what the step shows: the observations by key (``[N, ...]``), ``reward``
+                and the flags ``terminated``, ``truncated`` and ``done`` (``[N]`` or ``[N, 1]``).
+            now: contiguous tensors that take the observations with which the next step begins, by key.
+        """
+        _, outcome, seen = self._fused(action)
+        shown = {**outcome.observation, **{name: getattr(outcome, name) for name in OUTCOME}}
+        for into, values in ((ended, shown), (now, seen)):
+            for key, tensor in into.items():
+                tensor.copy_(values[key].reshape(tensor.shape))
 
     def _fused(self, action: Tensor) -> tuple[Carry | None, Outcome, Fields]:
         """The same, with the carry that the step led to (None where resets are masked and the state is not shown)."""

@@ -101,12 +101,33 @@ class Package:
     @cached_property
     def reference(self) -> type[Any]:
         """The :class:`simulacrum.ReferenceEnv` of ``reference.py``."""
-        return self._implementation("reference", "ReferenceEnv")
+        found = self._implementations("reference", "ReferenceEnv")
+        if len(found) != 1:
+            message = f"expected one subclass of ReferenceEnv, found {len(found)}"
+            raise PackageError(f"{self.path / 'reference.py'}: {message}")
+        return found[0]
 
     @cached_property
+    def forms(self) -> dict[str, type[Any]]:
+        """The fast forms of ``fast.py`` by name, the one that is compared with the reference first.
+
+        ``"tensor"`` is its :class:`simulacrum.FastEnv`, ``"kernel"`` its :class:`simulacrum.KernelEnv`.
+        """
+        found = self._implementations("fast", "FastEnv")
+        kernels = [cls for cls in found if _has_base(cls, "KernelEnv")]
+        tensors = [cls for cls in found if cls not in kernels]
+        if not found or len(tensors) > 1 or len(kernels) > 1:
+            raise PackageError(
+                f"{self.path / 'fast.py'}: expected one subclass of FastEnv, one of KernelEnv, or one of each, "
+                f"found {len(tensors)} and {len(kernels)}"
+            )
+        named = {"tensor": tensors, "kernel": kernels}
+        return {name: classes[0] for name, classes in named.items() if classes}
+
+    @property
     def fast(self) -> type[Any]:
-        """The :class:`simulacrum.FastEnv` of ``fast.py``."""
-        return self._implementation("fast", "FastEnv")
+        """The first of :attr:`forms`: the tensor form, or the kernel form of a package that has no other."""
+        return next(iter(self.forms.values()))
 
     @property
     def checks(self) -> ModuleType:
@@ -122,18 +143,18 @@ class Package:
         package = Package(self.path, with_values(self.files, self.spec, values))
         return _loaded.setdefault(package.module_name, package)
 
-    def _implementation(self, name: str, base: str) -> type[Any]:
+    def _implementations(self, name: str, base: str) -> list[type[Any]]:
+        """The classes that a module of the package defines with a base class of the framework of that name."""
         module = self.module(name)
-        found = [
+        return [
             value
             for value in vars(module).values()
-            if isinstance(value, type)
-            and value.__module__ == module.__name__
-            and any(parent.__name__ == base and parent.__module__.startswith("simulacrum.") for parent in value.__mro__)
+            if isinstance(value, type) and value.__module__ == module.__name__ and _has_base(value, base)
         ]
-        if len(found) != 1:
-            raise PackageError(f"{self.path / name}.py: expected one subclass of {base}, found {len(found)}")
-        return found[0]
+
+
+def _has_base(cls: type, name: str) -> bool:
+    return any(base.__name__ == name and base.__module__.startswith("simulacrum.") for base in cls.__mro__)
 
 
 _loaded: dict[str, Package] = {}  # by module name: what the finder below can import
