@@ -18,6 +18,8 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -66,15 +68,36 @@ def processor() -> tuple[str, str]:
     return fields.get("model name") or platform.machine(), hashlib.sha256(flags.encode()).hexdigest()[:16]
 
 
-def binary_path(source: Path) -> Path:
+@dataclass(frozen=True)
+class Source:
+    """A Cython source: where messages say that it lies, its text, the texts that it includes, and further flags.
+
+    ``openmp`` asks for threads (``prange``); where the compiler has none of them the loops run on one.
+    """
+
+    path: Path
+    text: bytes
+    includes: Mapping[str, bytes] = field(default_factory=dict)
+    openmp: bool = False
+
+    @classmethod
+    def read(cls, path: Path) -> Source:
+        """A ``.pyx`` file, and every ``.pxi`` file beside it."""
+        return cls(path, path.read_bytes(), {file.name: file.read_bytes() for file in sorted(path.parent.glob("*.pxi"))})
+
+
+def binary_path(source: Path | Source) -> Path:
     """The cached binary of a ``.pyx`` file, whether or not it has been built."""
-    parts = (source.read_bytes(), FLAGS, sys.version, metadata.version("Cython"), compiler_version(), processor())
+    source = _source(source)
+    texts = (source.text, sorted(source.includes.items()), source.openmp)
+    parts = (texts, FLAGS, sys.version, metadata.version("Cython"), compiler_version(), processor())
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
-    return cache_directory() / f"{source.stem}-{digest}{sysconfig.get_config_var('EXT_SUFFIX') or '.so'}"
+    return cache_directory() / f"{source.path.stem}-{digest}{sysconfig.get_config_var('EXT_SUFFIX') or '.so'}"
 
 
-def build(source: Path) -> Path:
+def build(source: Path | Source) -> Path:
     """Build ``source`` (a ``.pyx`` file) unless the cache has it; returns the binary. Raises :class:`BuildError`."""
+    source = _source(source)
     binary = binary_path(source)
     if binary.exists() and _checksum_path(binary).exists():
         return binary
@@ -82,12 +105,16 @@ def build(source: Path) -> Path:
     if path is None:
         raise BuildError("no C compiler: install one (cc), or set SIMULACRUM_NATIVE=0 to use the tensor form")
     binary.parent.mkdir(parents=True, exist_ok=True)
+    stem = source.path.stem
     with tempfile.TemporaryDirectory(dir=binary.parent) as folder:
         work = Path(folder)
-        (work / source.name).write_bytes(source.read_bytes())
-        _run([sys.executable, "-m", "cython", "-3", source.name], work, source)
-        include = sysconfig.get_paths()["include"]
-        _run([path, *FLAGS, f"-I{include}", f"{source.stem}.c", "-o", binary.name], work, source)
+        for name, text in {**source.includes, f"{stem}.pyx": source.text}.items():
+            (work / name).write_bytes(text)
+        _run([sys.executable, "-m", "cython", "-3", "--line-directives", f"{stem}.pyx"], work, source)
+        command = [path, *FLAGS, f"-I{sysconfig.get_paths()['include']}", f"{stem}.c", "-o", binary.name]
+        if source.openmp and _has_openmp():
+            command.insert(1, "-fopenmp")
+        _run(command, work, source)
         checksum = hashlib.sha256((work / binary.name).read_bytes()).hexdigest()
         (work / "checksum").write_text(checksum)
         os.replace(work / "checksum", _checksum_path(binary))
@@ -95,31 +122,51 @@ def build(source: Path) -> Path:
     return binary
 
 
-def load(source: Path) -> ModuleType:
+def load(source: Path | Source) -> ModuleType:
     """The module of a ``.pyx`` file, built if need be, its bytes compared with its checksum first."""
+    source = _source(source)
     binary = build(source)
     expected = _checksum_path(binary).read_text()
     found = checksum(source)
     if found != expected:
         raise BuildError(f"{binary} is not what was built (sha256 {found}, expected {expected}): delete it, run again")
-    loader = importlib.machinery.ExtensionFileLoader(source.stem, str(binary))
-    spec = importlib.util.spec_from_file_location(source.stem, binary, loader=loader)
+    name = source.path.stem
+    loader = importlib.machinery.ExtensionFileLoader(name, str(binary))
+    spec = importlib.util.spec_from_file_location(name, binary, loader=loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     return module
 
 
-def checksum(source: Path) -> str:
+def checksum(source: Path | Source) -> str:
     """The SHA-256 of the binary of ``source``, built if need be."""
     return hashlib.sha256(build(source).read_bytes()).hexdigest()
+
+
+def _source(source: Path | Source) -> Source:
+    return source if isinstance(source, Source) else Source.read(source)
 
 
 def _checksum_path(binary: Path) -> Path:
     return binary.with_name(binary.name + ".sha256")
 
 
-def _run(command: list[str], folder: Path, source: Path) -> None:
+@lru_cache(maxsize=1)
+def _has_openmp() -> bool:
+    """Whether the compiler builds and links ``-fopenmp``."""
+    path = compiler()
+    assert path is not None
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, "threads.c")
+        program.write_text("#include <omp.h>\nint threads(void) { return omp_get_max_threads(); }\n")
+        command = [path, "-fopenmp", "-fPIC", "-shared", str(program), "-o", str(Path(folder, "threads.so"))]
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def _run(command: list[str], folder: Path, source: Source) -> None:
+    """Run a command of a build; raises :class:`BuildError` with what it printed, lines of the source by its path."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
-        raise BuildError(f"building {source} failed: {' '.join(command)}\n{done.stdout}{done.stderr}")
+        printed = f"{done.stdout}{done.stderr}".replace(f"{source.path.name}:", f"{source.path}:")
+        raise BuildError(f"building {source.path} failed: {' '.join(command)}\n{printed}")
