@@ -14,6 +14,7 @@ from .registry import make_fast, register_known
 if TYPE_CHECKING:
     from .checks import Fault, ScriptedPolicy, Symmetry
     from .fast import FastEnv, tensor_state
+    from .kernel import KernelEnv
     from .reference import ReferenceEnv
     from .spec.environment import Environment
 
@@ -24,6 +25,7 @@ __all__ = [
     "FastEnv",
     "Fault",
     "GateError",
+    "KernelEnv",
     "ReferenceEnv",
     "ScriptedPolicy",
     "SimulacrumError",
@@ -37,6 +39,7 @@ _LAZY = {
     "Environment": "spec.environment",
     "FastEnv": "fast",
     "Fault": "checks",
+    "KernelEnv": "kernel",
     "ReferenceEnv": "reference",
     "ScriptedPolicy": "checks",
     "Symmetry": "checks",

@@ -34,3 +34,9 @@ class ToywalkFast(simulacrum.FastEnv[State]):
     def observation(self, state: State) -> Tensor:
         counts = torch.stack([state.position, state.t], -1).to(torch.float32)  # small integers: the cast is exact
         return counts / self.float32([L, MAX_STEPS])
+
+
+class ToywalkKernel(simulacrum.KernelEnv):
+    """The loops of kernel.pyx."""
+
+    environment = ENVIRONMENT

@@ -22,7 +22,7 @@ from .actions import ActionChecker
 from .compiling import Compiling, padded
 from .core import Carry, Core, Fields, Outcome, select, select_fields
 from .plain import PlainSteps
-from .probe import probe
+from .probe import Forms, probe
 from .specs import done_spec, free_spec, leaf_spec, observation_keys, torch_dtype
 
 StateT = TypeVar("StateT")
@@ -113,11 +113,15 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
         self._compile_options: dict[str, Any] | None = None
         self._reward_dtype = torch_dtype(self.environment.reward_dtype)
         self._action_checker = ActionChecker(self.environment.action_space, self.device)
-        self._use(Core(self))
-        self._field_forms, self._observation_forms, self._aliased = probe(self)
+        self._field_forms, self._observation_forms, self._aliased = self._prepare()
         self._make_specs()
         self._next_seeds: Tensor | None = self._checked_seeds(seed)
         self._set_seed_called = False
+
+    def _prepare(self) -> tuple[Forms, Forms, frozenset[Any]]:
+        """Make the core, and learn the forms of its outputs (see :func:`probe`)."""
+        self._use(Core(self))
+        return probe(self)
 
     # ------------------------------------------------------------------ what a subclass writes
 
@@ -219,9 +223,7 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
     def _reset(self, tensordict: TensorDictBase | None = None, set_state: bool = False) -> TensorDictBase:
         mask = None if tensordict is None else tensordict.get("_reset", None)
         if mask is not None:
-            if mask.dtype != torch.bool or mask.numel() != self._rows:
-                raise ValueError(f"_reset: expected bool {[*self.batch_size, 1]}, got {mask.dtype} {list(mask.shape)}")
-            mask = mask.reshape(self._rows)
+            mask = self._reset_mask(mask)
         if set_state:
             injected = self._injected(tensordict)
             if mask is None and not self._set_seed_called:
@@ -233,6 +235,12 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
             self._carry, _ = self._renew(self._carry, {}, mask)
         carry = self._begun()
         return self._tensordict(self._visible(carry, self._core.observation(carry)), self._no_flags())
+
+    def _reset_mask(self, mask: Tensor) -> Tensor:
+        """A ``_reset`` entry as bool [N]."""
+        if mask.dtype != torch.bool or mask.numel() != self._rows:
+            raise ValueError(f"_reset: expected bool {[*self.batch_size, 1]}, got {mask.dtype} {list(mask.shape)}")
+        return mask.reshape(self._rows)
 
     def _step_and_maybe_reset(self, tensordict: TensorDictBase) -> tuple[TensorDictBase, TensorDictBase]:
         """The step, and the next episode of the rows that ended, in one pass."""

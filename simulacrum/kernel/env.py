@@ -1,0 +1,221 @@
+"""``KernelEnv``: the kernel form of an environment, loops over its rows in place, behind ``FastEnv``'s API."""
+
+from __future__ import annotations
+
+import inspect
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from tensordict import TensorDict, TensorDictBase
+from torch import Tensor
+from typing_extensions import Self
+
+from ..fast import FastEnv
+from ..fast.core import Carry, Fields, Outcome
+from ..fast.probe import Forms
+from ..fast.specs import torch_dtype
+from ..spec import Package
+from ..spec.environment import check_environment
+from ..spec.package import package_of
+from . import build
+from .core import KernelCore
+from .layout import Layout
+from .memory import Memory
+from .outputs import FLAGS, Outputs, Shown
+
+BUILT = ("_core", "_outputs")  # from the kernel's module, and not pickled
+
+
+class KernelEnv(FastEnv[Any]):
+    """N instances that a compiled loop advances in place: the ``kernel.pyx`` beside the class's module.
+
+    A subclass sets ``environment``, and nothing else where the observation is all that is seen. The arguments, the API
+    and the bits are :class:`simulacrum.FastEnv`'s; so are the errors. ``resets`` changes nothing here: first states are
+    always computed for the rows that ended. Action values are always checked, whatever ``validate_actions`` says, since a
+    loop that is given another one reads memory that is not its own.
+
+    The loop runs in ``torch.get_num_threads()`` threads where every thread has ``rows_per_thread`` rows at least.
+
+    Attributes:
+        shows: outputs beside the observation: ``{"action_mask": ("bool", shape), ("info", name): (dtype, shape)}``.
+        rows_per_thread: below twice this many rows one thread runs alone.
+
+    Raises:
+        BuildError: no C compiler, or ``kernel.pyx`` does not compile: the message has the compiler's, by lines of the file.
+        ValueError: a device other than the CPU, or ``compile=True``.
+        StateError: injected values outside the spec's bounds that the kernel's memory cannot hold.
+    """
+
+    shows: ClassVar[dict[Any, tuple[Any, tuple[int, ...]]]] = {}
+    rows_per_thread: ClassVar[int] = 4096
+    _memory: Memory | None = None  # None before the first reset
+    _core: KernelCore  # type: ignore[assignment]
+
+    @classmethod
+    def _declare(cls) -> None:
+        if cls.__bases__ != (FastEnv,):  # a package's, and not this class itself
+            check_environment(cls)
+
+    @classmethod
+    def layout(cls) -> Layout:
+        """How rows lie in memory."""
+        package = package_of(cls.__module__) or Package.read(Path(inspect.getfile(cls)).parent)
+        return _layout(package, cls)
+
+    def __init__(self, batch_size: Any = (), *, device: Any = None, **options: Any) -> None:
+        if torch.device(device or "cpu").type != "cpu":
+            raise ValueError(f'device: a kernel runs on the CPU, got {device!r}; take the tensor form (form="tensor")')
+        super().__init__(batch_size, device=device, **options)
+
+    def _prepare(self) -> tuple[Forms, Forms, frozenset[Any]]:
+        layout = self.layout()
+        self._field_names = tuple(part.name for part in layout.fields)
+        self._make_loop(layout)
+        fields = {part.name: (torch_dtype(part.dtype), part.shape) for part in layout.fields}
+        seen = {part.key: (torch_dtype(part.dtype), part.shape) for part in layout.seen}
+        return fields, seen, frozenset()
+
+    def _make_loop(self, layout: Layout) -> None:
+        self._core = core = KernelCore(build.load(layout), layout)
+        self._advance, self._advance_masked = core.advance, core.advance_masked
+        self._renew_rows, self._renew_masked = core.renew_rows, core.renew_masked
+        self._outputs = Outputs(layout.seen, core.reward, self.batch_size)
+        first = (part.key[0] if isinstance(part.key, tuple) else part.key for part in layout.seen)
+        self._usual = frozenset([*first, *FLAGS, "action"])
+
+    # ------------------------------------------------------------------ the rows in place
+
+    @property
+    def _carry(self) -> Carry | None:
+        """All that the instances are: a copy. Setting it takes rows over."""
+        return None if self._memory is None else self._memory.read()
+
+    @_carry.setter
+    def _carry(self, carry: Carry | None) -> None:
+        if carry is None:
+            self._memory = None
+        elif self._memory is None:
+            self._memory = self._core.memory(carry)
+        else:
+            self._memory.write(carry)
+
+    def _rows_now(self) -> Memory:
+        if self._memory is None:
+            self._begun()  # raises
+        assert self._memory is not None
+        return self._memory
+
+    @property
+    def _threads(self) -> int:
+        return max(1, min(torch.get_num_threads(), self._rows // self.rows_per_thread))
+
+    @property
+    def step_bytes(self) -> int:
+        """The bytes that a step of all rows moves: state and clock read and written, the action, and what is shown."""
+        layout = self._core.layout
+        state = 2 * sum(part.count * part.kept.itemsize for part in layout.fields) + 2 * 4 + 2 * 4
+        return self._rows * (state + layout.action.count * layout.action.dtype.itemsize) + self._outputs.step_bytes
+
+    def step_into(self, action: Tensor, ended: Fields, now: Fields) -> None:
+        """As :meth:`FastEnv.step_into`, but straight into the tensors; action values are checked."""
+        flat = {key: value for key, value in ended.items() if key in self._observation_forms}
+        shown = Outcome(flat, ended["reward"], ended["terminated"], ended["truncated"], ended["done"])
+        self._core.step(self._rows_now(), self._threads, action, shown, now)
+
+    def _fused(self, action: Tensor) -> tuple[Carry | None, Outcome, Fields]:
+        memory, core = self._rows_now(), self._core
+        outcome = core.empty_outcome(self._rows)
+        if not self.expose_state:
+            seen = core.empty(self._rows)
+            core.step(memory, self._threads, action, outcome, seen)
+            return None, outcome, seen
+        core.step(memory, self._threads, action, outcome)
+        after = memory.read()
+        seen = {key: value.clone() for key, value in outcome.observation.items()}
+        core.renew(memory, _numbers(outcome.done), seen)
+        return after, outcome, seen
+
+    def plain_step(self, action: Tensor, waiting: Tensor | None = None) -> Outcome:
+        """As :meth:`FastEnv.plain_step`."""
+        outcome = self._core.empty_outcome(self._rows)
+        self._core.step(self._rows_now(), self._threads, action, outcome, waiting=waiting)
+        return outcome
+
+    # ------------------------------------------------------------------ TorchRL's API
+
+    def _step_and_maybe_reset(self, tensordict: TensorDictBase) -> tuple[TensorDictBase, TensorDictBase]:
+        if self.expose_state or type(tensordict) is not TensorDict or self._strange(tensordict):
+            return super()._step_and_maybe_reset(tensordict)
+        memory = self._rows_now()
+        self._assert_tensordict_shape(tensordict)
+        action = self._action_checker.check_form(tensordict._get_str("action", None), self.batch_size).contiguous()
+        address = action.data_ptr()
+        if memory.loop.outside(address) >= 0:
+            self._core.check(memory, action.reshape(self._rows, *action.shape[len(self.batch_size) :]))
+        shown = self._outputs.take()
+        self._core.run(memory.loop.step, self._threads, address, *shown.outcome, shown.ended_seen, shown.now_seen)
+        tensordict._set_str("next", self._made(shown.ended), validated=True, inplace=False, non_blocking=False)
+        return tensordict, self._made(shown.now)
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        if self.expose_state or tensordict.get("_step", None) is not None:
+            return super()._step(tensordict)
+        return self._result(None, self.plain_step(self._action(tensordict)))
+
+    def _renew(self, carry: Carry, seen: Fields, mask: Tensor) -> tuple[Carry, Fields]:
+        return self._core.renew_masked(carry, seen, mask)
+
+    def _reset(self, tensordict: TensorDictBase | None = None, set_state: bool = False) -> TensorDictBase:
+        mask = None if tensordict is None else tensordict.get("_reset", None)
+        if set_state or mask is None or self._memory is None:
+            return super()._reset(tensordict, set_state)
+        seen = self._core.empty(self._rows)
+        self._memory.loop.look(self._core.addresses(seen))
+        self._core.renew(self._memory, _numbers(self._reset_mask(mask)), seen)
+        carry = self._carry if self.expose_state else None
+        return self._tensordict(self._visible(carry, seen), self._no_flags())
+
+    def _strange(self, tensordict: TensorDict) -> bool:
+        """Whether there is more in a TensorDict than what a reset shows, and an action."""
+        return not self._usual.issuperset(tensordict.keys())
+
+    def _made(self, values: dict[Any, Any]) -> TensorDict:
+        return TensorDict._new_unsafe(values, batch_size=self.batch_size, device=self.device)
+
+    # ------------------------------------------------------------------ what has no meaning here, and copies
+
+    def compile(self, *, warmup: int | None = None, **options: Any) -> Self:
+        """Raises ValueError: there is nothing to compile."""
+        raise ValueError('compile: a kernel is compiled as it is; compile=True is for the tensor form (form="tensor")')
+
+    def eager(self) -> Self:
+        """Itself."""
+        return self
+
+    def to(self, device: torch.device | str | int) -> Self:
+        """Itself; raises ValueError for a device other than the CPU."""
+        if torch.device(device).type != "cpu":
+            raise ValueError(f'device: a kernel runs on the CPU, got {device!r}; take the tensor form (form="tensor")')
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name not in BUILT}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+        self._constants = {}
+        self._make_loop(self.layout())
+        if self._memory is not None:
+            self._memory.restore(self._core.module, self._core.layout)
+
+
+@lru_cache(maxsize=256)
+def _layout(package: Package, cls: type[KernelEnv]) -> Layout:
+    return Layout(package, cls.shows)
+
+
+def _numbers(mask: Tensor) -> Tensor:
+    """The numbers of the rows of a mask, int32 [K]."""
+    return mask.reshape(-1).nonzero().squeeze(-1).to(torch.int32)
