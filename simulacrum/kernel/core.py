@@ -120,7 +120,11 @@ class KernelCore:
         try:
             function(*arguments)
         except self.module.WrongPhase as error:
-            environment = self.layout.environment
-            slot = environment.slots(error.args[0])
-            own, other = ("initial", "transition") if slot in environment.reset_slots else ("transition", "initial")
-            raise DrawError(f"kernel.pyx: {other} drew the slot {slot.name}, which belongs to {own}") from None
+            raise self.wrong_phase(error) from None
+
+    def wrong_phase(self, error: Exception) -> DrawError:
+        """What a loop's error means."""
+        environment = self.layout.environment
+        slot = environment.slots(error.args[0])
+        own, other = ("initial", "transition") if slot in environment.reset_slots else ("transition", "initial")
+        return DrawError(f"kernel.pyx: {other} drew the slot {slot.name}, which belongs to {own}")

@@ -2,9 +2,9 @@
 # row; `index` counts the repeats of a slot. Source: DESIGN, Randomness.
 
 cdef struct Draw:
-    uint32_t k0[BLOCK]  # the episodes' keys
-    uint32_t k1[BLOCK]
-    uint32_t t[BLOCK]  # step counters, 0 at a reset
+    const uint32_t* k0  # the episodes' keys, one a row
+    const uint32_t* k1
+    const uint32_t* t  # step counters, 0 at a reset
     int phase  # RESET or STEP
     int wrong  # 1 + a slot that was drawn in the other phase
 

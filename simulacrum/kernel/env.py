@@ -25,7 +25,7 @@ from .layout import Layout
 from .memory import Memory
 from .outputs import FLAGS, Outputs, Shown
 
-BUILT = ("_core", "_outputs")  # from the kernel's module, and not pickled
+BUILT = ("_core", "_outputs", "_entries", "_blank")  # from the kernel's module, and not pickled
 
 
 class KernelEnv(FastEnv[Any]):
@@ -84,6 +84,11 @@ class KernelEnv(FastEnv[Any]):
         self._outputs = Outputs(layout.seen, core.reward, self.batch_size)
         first = (part.key[0] if isinstance(part.key, tuple) else part.key for part in layout.seen)
         self._usual = frozenset([*first, *FLAGS, "action"])
+        self._groups = tuple({part.key[0] for part in layout.seen if isinstance(part.key, tuple)})
+        blank = TensorDict._new_unsafe({}, batch_size=self.batch_size, device=self.device)
+        self._entries, self._blank = type(blank._tensordict), blank.__dict__
+        self._action_form = ((*self.batch_size, *layout.action.shape), torch_dtype(layout.action.dtype))
+        self._most_threads = max(1, self._rows // self.rows_per_thread)
 
     # ------------------------------------------------------------------ the rows in place
 
@@ -109,7 +114,7 @@ class KernelEnv(FastEnv[Any]):
 
     @property
     def _threads(self) -> int:
-        return max(1, min(torch.get_num_threads(), self._rows // self.rows_per_thread))
+        return min(torch.get_num_threads(), self._most_threads)
 
     @property
     def step_bytes(self) -> int:
@@ -148,14 +153,20 @@ class KernelEnv(FastEnv[Any]):
     def _step_and_maybe_reset(self, tensordict: TensorDictBase) -> tuple[TensorDictBase, TensorDictBase]:
         if self.expose_state or type(tensordict) is not TensorDict or self._strange(tensordict):
             return super()._step_and_maybe_reset(tensordict)
-        memory = self._rows_now()
+        memory, core = self._memory or self._rows_now(), self._core
         self._assert_tensordict_shape(tensordict)
-        action = self._action_checker.check_form(tensordict._get_str("action", None), self.batch_size).contiguous()
+        action = tensordict._get_str("action", None)
+        if action is None or (action.shape, action.dtype) != self._action_form or not action.is_contiguous():
+            action = self._action_checker.check_form(action, self.batch_size).contiguous()
         address = action.data_ptr()
         if memory.loop.outside(address) >= 0:
-            self._core.check(memory, action.reshape(self._rows, *action.shape[len(self.batch_size) :]))
+            core.check(memory, action.reshape(self._rows, *action.shape[len(self.batch_size) :]))
         shown = self._outputs.take()
-        self._core.run(memory.loop.step, self._threads, address, *shown.outcome, shown.ended_seen, shown.now_seen)
+        threads = 1 if self._most_threads == 1 else self._threads
+        try:
+            memory.loop.step(threads, address, *shown.outcome, shown.ended_seen, shown.now_seen, 0, shown.unset)
+        except core.module.WrongPhase as error:
+            raise core.wrong_phase(error) from None
         tensordict._set_str("next", self._made(shown.ended), validated=True, inplace=False, non_blocking=False)
         return tensordict, self._made(shown.now)
 
@@ -179,10 +190,17 @@ class KernelEnv(FastEnv[Any]):
 
     def _strange(self, tensordict: TensorDict) -> bool:
         """Whether there is more in a TensorDict than what a reset shows, and an action."""
-        return not self._usual.issuperset(tensordict.keys())
+        return not self._usual.issuperset(tensordict._tensordict)
 
     def _made(self, values: dict[Any, Any]) -> TensorDict:
-        return TensorDict._new_unsafe(values, batch_size=self.batch_size, device=self.device)
+        """A TensorDict of tensors that are known to be right: what ``TensorDict._new_unsafe`` makes, in a third of the
+        time. It has the attributes of a blank one."""
+        made: TensorDict = TensorDict.__new__(TensorDict)
+        made.__dict__.update(self._blank)
+        made._tensordict = self._entries(values)
+        for name in self._groups:
+            made._tensordict[name] = self._made(values[name])
+        return made
 
     # ------------------------------------------------------------------ what has no meaning here, and copies
 

@@ -14,7 +14,7 @@ from ..errors import SpecError
 from ..spec import Package
 from ..spec.spaces import Space
 
-BLOCK = 64  # rows that a kernel's functions see at a time
+BLOCK = 128  # rows that a kernel's functions see at a time
 FEW = 64  # elements a row up to which an array is copied into a block; beyond it the block holds a pointer for each row
 CTYPES = {
     "bool": "uint8_t",

@@ -1,8 +1,11 @@
 # The loop over all rows of a kernel: blocks of rows are loaded, advanced by the package's `transition`, looked at by its
 # `observation`, and stored; then the rows that ended are listed and begun anew by its `initial`. `rows.pxi` comes before.
 
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cython.parallel cimport prange
+from libc.string cimport memset
+
+cdef extern from *:
+    int lowest_bit "__builtin_ctzll"(uint64_t bits) noexcept nogil
 
 cdef enum:
     EPISODE_COUNTER = 0xFF000000  # second counter word of an episode key
@@ -36,8 +39,7 @@ cdef void advance(Memory* memory, Step* step, Py_ssize_t first, Py_ssize_t last)
         count = BLOCK if last - at > BLOCK else <int>(last - at)
         load_rows(memory, at, count, &rows)
         load_action(step.action, at, count, &rows)
-        for i in range(BLOCK):
-            draw.k0[i], draw.k1[i], draw.t[i] = memory.k0[at + i], memory.k1[at + i], memory.t[at + i]
+        draw.k0, draw.k1, draw.t = memory.k0 + at, memory.k1 + at, memory.t + at
         transition(&rows, &draw)
         for i in range(BLOCK):
             rows.t[i] += 1
@@ -55,9 +57,7 @@ cdef void advance(Memory* memory, Step* step, Py_ssize_t first, Py_ssize_t last)
         put(step.done + at, done, 1, count)
         if step.renews:
             show_too(&step.now, &step.ended, at, count, &seen)
-            for i in range(count):
-                list[listed] = <int32_t>(at + i)
-                listed += done[i]
+            listed = list_marked(done, at, count, list, listed)
         at += BLOCK
     renew(memory, list, listed, &step.now if step.renews else &step.ended)
     if draw.wrong:
@@ -68,12 +68,33 @@ cdef Py_ssize_t wait(const uint8_t* waiting, Py_ssize_t at, int count, Rows* row
                      int32_t* list, Py_ssize_t listed) noexcept nogil:
     """List the rows that wait for their next episode; they show no reward and no flag."""
     cdef int i
-    for i in range(count):
-        if waiting[i]:
-            rows.reward[i] = 0
-            rows.terminated[i] = truncated[i] = done[i] = 0
-            list[listed] = <int32_t>(at + i)
+    cdef uint8_t marks[BLOCK]
+    memset(marks, 0, BLOCK)
+    memcpy(marks, waiting, count)
+    for i in range(BLOCK):
+        rows.reward[i] = 0 if marks[i] else rows.reward[i]
+        rows.terminated[i] &= not marks[i]
+        truncated[i] &= not marks[i]
+        done[i] &= not marks[i]
+    return list_marked(marks, at, count, list, listed)
+
+
+cdef inline Py_ssize_t list_marked(const uint8_t* marks, Py_ssize_t at, int count, int32_t* list,
+                                   Py_ssize_t listed) noexcept nogil:
+    """List the rows of a block whose mark is 1: eight marks become the bits of a byte, and the bits are walked."""
+    cdef int start, i
+    cdef uint64_t eight, bits
+    for start in range(0, BLOCK, 64):
+        bits = 0
+        for i in range(8):
+            memcpy(&eight, marks + start + 8 * i, 8)
+            bits |= (eight * <uint64_t>0x0102040810204080 >> 56) << 8 * i
+        if count < start + 64:
+            bits &= ((<uint64_t>1 << (count - start)) - 1) if count > start else 0
+        while bits:
+            list[listed] = <int32_t>(at + start + lowest_bit(bits))
             listed += 1
+            bits &= bits - 1
     return listed
 
 
@@ -89,8 +110,12 @@ cdef void renew(Memory* memory, const int32_t* list, Py_ssize_t listed, Targets*
     cdef uint32_t high[BLOCK]
     cdef uint32_t low[BLOCK]
     cdef uint32_t episode[BLOCK]
+    cdef uint32_t k0[BLOCK]
+    cdef uint32_t k1[BLOCK]
+    cdef uint32_t t[BLOCK]
     cdef int32_t number[BLOCK]
-    draw.phase, draw.wrong = RESET, 0
+    memset(t, 0, sizeof(t))
+    draw.phase, draw.wrong, draw.k0, draw.k1, draw.t = RESET, 0, k0, k1, t
     while at < listed:
         count = BLOCK if listed - at > BLOCK else <int>(listed - at)
         for i in range(BLOCK):
@@ -100,8 +125,7 @@ cdef void renew(Memory* memory, const int32_t* list, Py_ssize_t listed, Targets*
             high[i], low[i] = <uint32_t>(seed >> 32), <uint32_t>seed
             episode[i] = <uint32_t>(memory.episode[row] + 1)
         for i in range(BLOCK):
-            block(high[i], low[i], episode[i], EPISODE_COUNTER, draw.k0 + i, draw.k1 + i)
-            draw.t[i] = 0
+            block(high[i], low[i], episode[i], EPISODE_COUNTER, k0 + i, k1 + i)
             rows.t[i] = 0
         point_rows(memory, number, &rows)
         initial(&rows, &draw)
@@ -110,7 +134,7 @@ cdef void renew(Memory* memory, const int32_t* list, Py_ssize_t listed, Targets*
         for i in range(count):
             row = number[i]
             memory.episode[row] += 1
-            memory.k0[row], memory.k1[row], memory.t[row] = draw.k0[i], draw.k1[i], 0
+            memory.k0[row], memory.k1[row], memory.t[row] = k0[i], k1[i], 0
         place_rows(memory, number, count, &rows)
         show_at(targets, number, count, &seen)
         at += BLOCK
@@ -147,11 +171,10 @@ cdef class Loop:
         remember(&self.memory, addresses)
 
     def step(self, int threads, size_t action, size_t reward, size_t terminated, size_t truncated, size_t done,
-             ended, now, size_t waiting=0):
-        """One step of every row. ``now`` is None where nothing is renewed. Returns the first row whose action is
-        outside the space, and then nothing has changed; else -1."""
+             ended, now, size_t waiting=0, size_t unset=0):
+        """One step of every row. ``now`` is None where nothing is renewed; ``unset`` takes three flags a row, all 0."""
         cdef Step step
-        cdef Py_ssize_t outside, blocks = (self.rows + BLOCK - 1) // BLOCK
+        cdef Py_ssize_t blocks = (self.rows + BLOCK - 1) // BLOCK
         cdef int thread
         step.action = <const ACTION*>action
         step.waiting = <const uint8_t*>waiting
@@ -162,6 +185,8 @@ cdef class Loop:
         if step.renews:
             take_targets(&step.now, now)
         with nogil:
+            if unset:
+                memset(<void*>unset, 0, 3 * self.rows)
             if threads <= 1:
                 advance(&self.memory, &step, 0, self.rows)
             else:
