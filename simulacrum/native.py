@@ -27,6 +27,7 @@ from types import ModuleType
 
 from .errors import BuildError
 
+CYTHON = ("-3", "--line-directives", "-X", "boundscheck=False,wraparound=False,cdivision=True")
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-fPIC", "-shared", "-fno-strict-aliasing", "-fwrapv")
 
 
@@ -90,7 +91,7 @@ def binary_path(source: Path | Source) -> Path:
     """The cached binary of a ``.pyx`` file, whether or not it has been built."""
     source = _source(source)
     texts = (source.text, sorted(source.includes.items()), source.openmp)
-    parts = (texts, FLAGS, sys.version, metadata.version("Cython"), compiler_version(), processor())
+    parts = (texts, CYTHON, FLAGS, sys.version, metadata.version("Cython"), compiler_version(), processor())
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
     return cache_directory() / f"{source.path.stem}-{digest}{sysconfig.get_config_var('EXT_SUFFIX') or '.so'}"
 
@@ -110,7 +111,7 @@ def build(source: Path | Source) -> Path:
         work = Path(folder)
         for name, text in {**source.includes, f"{stem}.pyx": source.text}.items():
             (work / name).write_bytes(text)
-        _run([sys.executable, "-m", "cython", "-3", "--line-directives", f"{stem}.pyx"], work, source)
+        _run([sys.executable, "-m", "cython", *CYTHON, f"{stem}.pyx"], work, source)
         command = [path, *FLAGS, f"-I{sysconfig.get_paths()['include']}", f"{stem}.c", "-o", binary.name]
         if source.openmp and _has_openmp():
             command.insert(1, "-fopenmp")
