@@ -84,7 +84,9 @@ class Source:
     @classmethod
     def read(cls, path: Path) -> Source:
         """A ``.pyx`` file, and every ``.pxi`` file beside it."""
-        return cls(path, path.read_bytes(), {file.name: file.read_bytes() for file in sorted(path.parent.glob("*.pxi"))})
+        return cls(
+            path, path.read_bytes(), {file.name: file.read_bytes() for file in sorted(path.parent.glob("*.pxi"))}
+        )
 
 
 def binary_path(source: Path | Source) -> Path:

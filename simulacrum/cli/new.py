@@ -12,33 +12,47 @@ from pathlib import Path
 from ..spec.package import REQUIRED
 from . import PASSED, complain
 
+KERNEL_CLASS = '''
 
-def new(name: str, directory: str = ".") -> int:
-    """Make the package ``directory/name``; the exit code. Nothing is ever overwritten."""
+class NewenvKernel(simulacrum.KernelEnv):
+    """The loops of kernel.pyx."""
+
+    environment = ENVIRONMENT
+'''
+
+
+def new(name: str, directory: str = ".", kernel: bool = False) -> int:
+    """Make the package ``directory/name``, with a ``kernel`` too; the exit code. Nothing is ever overwritten."""
     folder = Path(directory).expanduser()
     problem = _problem(name, folder)
     if problem:
         return complain(problem)
     made = folder / name
     made.mkdir(parents=True)
-    for file in REQUIRED:
-        (made / file).write_text(filled(file, name), encoding="utf-8")
+    files = (*REQUIRED, "kernel.pyx") if kernel else REQUIRED
+    for file in files:
+        (made / file).write_text(filled(file, name, kernel), encoding="utf-8")
     path = shlex.quote(str(made))
+    each = "reference.py, fast.py and kernel.pyx" if kernel else "reference.py and fast.py"
     print(
-        f"Made {made}: {', '.join(REQUIRED)}\n"
+        f"Made {made}: {', '.join(files)}\n"
         "It is a small complete environment, a climb on a ladder, and passes the battery as it stands:\n"
         f"  simulacrum validate {path}\n"
-        "Make it yours from the top of spec.md on, which says what to write where; then write reference.py and\n"
-        "fast.py, each from spec.md, then checks.py and schema.json. On the way:\n"
+        "Make it yours from the top of spec.md on, which says what to write where; then write\n"
+        f"{each}, each from spec.md, then checks.py and schema.json. On the way:\n"
         f"  simulacrum validate {path} -k spec_contract     # the tables against the code, and the worked examples\n"
         f"  simulacrum validate {path} --quick              # every check, in less time"
     )
     return PASSED
 
 
-def filled(file: str, name: str) -> str:
+def filled(file: str, name: str, kernel: bool = False) -> str:
     """A file of the template with the package's name in the place of ``newenv``, and ``MyEnv`` for ``my_env``."""
     text = resources.files("simulacrum").joinpath("templates", "package", file).read_text(encoding="utf-8")
+    if kernel and file == "spec.md":
+        text = text.replace("| `forms` | tensor |", "| `forms` | tensor, kernel |")
+    if kernel and file == "fast.py":
+        text += KERNEL_CLASS
     return re.sub("newenv|Newenv", lambda found: name if found[0] == "newenv" else camel(name), text)
 
 

@@ -22,7 +22,9 @@ def kernel_source(layout: Layout) -> native.Source:
     path = package.path / "kernel.pyx"
     text = package.files.get("kernel.pyx")
     if text is None:
-        raise BuildError(f"no kernel.pyx at {path}: begin one with simulacrum new NAME --kernel, or see docs/kernels.md")
+        raise BuildError(
+            f"no kernel.pyx at {path}: begin one with simulacrum new NAME --kernel, or see docs/kernels.md"
+        )
     for line in INCLUDED:
         if line.encode() not in text:
             where = "first, before its functions" if "rows" in line else "last"

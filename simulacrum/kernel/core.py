@@ -17,7 +17,7 @@ from .memory import Memory
 
 
 class KernelCore:
-    """Each call works on copies: carries go in, others come out. The loop in place is :class:`simulacrum.KernelEnv`'s."""
+    """Each call works on copies: carries go in, others come out. In place works :class:`simulacrum.KernelEnv`."""
 
     def __init__(self, module: ModuleType, layout: Layout) -> None:
         self.module, self.layout = module, layout
@@ -87,7 +87,13 @@ class KernelCore:
         return tuple(seen[part.key].data_ptr() for part in self.layout.seen)
 
     def step(
-        self, memory: Memory, threads: int, action: Tensor, shown: Outcome, now: Fields | None = None, waiting: Tensor | None = None
+        self,
+        memory: Memory,
+        threads: int,
+        action: Tensor,
+        shown: Outcome,
+        now: Fields | None = None,
+        waiting: Tensor | None = None,
     ) -> None:
         """One step in place; ``now`` takes the first observations of the rows that end, which are then renewed."""
         action = action.contiguous()
@@ -112,7 +118,7 @@ class KernelCore:
             raise ActionError(f"action: expected elements of {space}, got {action[row].tolist()} in row {row}")
 
     def renew(self, memory: Memory, rows: Tensor, seen: Fields) -> None:
-        """Begin the next episodes of rows (int32 [K]) in place; ``seen`` takes what is seen of them, each in its row."""
+        """Begin the next episodes of rows (int32 [K]) in place; ``seen`` takes what is seen, each in its row."""
         self.run(memory.loop.renew, rows.data_ptr(), len(rows), self.addresses(seen))
 
     def run(self, function: Callable[..., None], *arguments: Any) -> None:

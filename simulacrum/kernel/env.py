@@ -23,7 +23,7 @@ from . import build
 from .core import KernelCore
 from .layout import Layout
 from .memory import Memory
-from .outputs import FLAGS, Outputs, Shown
+from .outputs import FLAGS, Outputs
 
 BUILT = ("_core", "_outputs", "_entries", "_blank")  # from the kernel's module, and not pickled
 
@@ -33,8 +33,8 @@ class KernelEnv(FastEnv[Any]):
 
     A subclass sets ``environment``, and nothing else where the observation is all that is seen. The arguments, the API
     and the bits are :class:`simulacrum.FastEnv`'s; so are the errors. ``resets`` changes nothing here: first states are
-    always computed for the rows that ended. Action values are always checked, whatever ``validate_actions`` says, since a
-    loop that is given another one reads memory that is not its own.
+    always computed for the rows that ended. Action values are always checked, whatever ``validate_actions`` says: a
+    loop that is given another one would read memory that is not its own.
 
     The loop runs in ``torch.get_num_threads()`` threads where every thread has ``rows_per_thread`` rows at least.
 
@@ -43,7 +43,7 @@ class KernelEnv(FastEnv[Any]):
         rows_per_thread: below twice this many rows one thread runs alone.
 
     Raises:
-        BuildError: no C compiler, or ``kernel.pyx`` does not compile: the message has the compiler's, by lines of the file.
+        BuildError: no C compiler, or ``kernel.pyx`` does not compile; the message has what the compiler printed.
         ValueError: a device other than the CPU, or ``compile=True``.
         StateError: injected values outside the spec's bounds that the kernel's memory cannot hold.
     """

@@ -38,11 +38,12 @@ class Memory:
         """The rows as the spec has them: copies, fields ``[N, ...]``, clock int64 [N], keys int32 [N]."""
         rows = self.rows
         fields = {part.name: _wide(part, self.fields[part.name], rows) for part in self.layout.fields}
+        seed, episode = (one[:rows].clone() for one in (self.seed, self.episode))
         t = self.t[:rows].to(torch.int64) & WORD
-        return Carry(fields, *(one[:rows].clone() for one in (self.seed, self.episode)), t, self.k0[:rows].clone(), self.k1[:rows].clone())
+        return Carry(fields, seed, episode, t, self.k0[:rows].clone(), self.k1[:rows].clone())
 
     def write(self, carry: Carry) -> None:
-        """Take rows over. Raises :class:`StateError` for a value that the memory cannot hold; nothing has changed then."""
+        """Take rows over. Raises :class:`StateError` for a value that does not fit; nothing has changed then."""
         narrow = [(part, _narrow(part, carry.fields[part.name])) for part in self.layout.fields]
         for part, value in narrow:
             own = self.fields[part.name]

@@ -2,9 +2,9 @@
 
 Making nine tensors costs more than the step of a thousand rows. So a set that was handed out is handed out again, once
 it is proved that nothing else can see it: no Python reference to a tensor (``sys.getrefcount``), no reference from C++,
-as autograd has when it saves a tensor (the tensor's use count), no slice, NumPy view or DLPack capsule (the storage's use
-count, which each of them raises), nothing moved (``share_memory_``, ``set_``, ``.data =``) and nothing written since (the
-version counter). Where torch cannot tell all that, :func:`provable` finds out, and every step has new tensors.
+as autograd has when it saves a tensor (the tensor's use count), no slice, NumPy view or DLPack capsule (each raises the
+storage's use count), nothing moved (``share_memory_``, ``set_``, ``.data =``) and nothing written since (the version
+counter). Whether this torch tells all that :func:`provable` finds out; where it does not, every step has new tensors.
 """
 
 from __future__ import annotations
@@ -73,12 +73,13 @@ class Outputs:
         *seen, (reward,), flags = views
         ended, now = (self._named([pair[i] for pair in seen], flags[3 * i : 3 * i + 3]) for i in (0, 1))
         done, terminated, truncated = (flag.data_ptr() for flag in flags[:3])
-        addresses = [tuple(pair[i].data_ptr() for pair in seen) for i in (0, 1)]
+        ended_seen, now_seen = (tuple(pair[i].data_ptr() for pair in seen) for i in (0, 1))
         return Shown(
             {**ended, "reward": reward},
             now,
             (reward.data_ptr(), terminated, truncated, done),
-            *addresses,
+            ended_seen,
+            now_seen,
             flags[3].data_ptr(),
             tuple(view for group in views for view in group),
             tuple((base, *_storage(base)) for base in bases),
@@ -98,7 +99,7 @@ class Outputs:
 def unseen(shown: Shown) -> bool:
     """Whether nobody can see a set that was handed out, and nobody has changed it."""
     for tensor in shown.tensors:
-        if getrefcount(tensor) != ALONE or tensor._use_count() != 1 or tensor.requires_grad:
+        if getrefcount(tensor) != ALONE or _references(tensor) != 1 or tensor.requires_grad:
             return False
     for base, storage, address, uses in shown.bases:
         if getrefcount(storage) != ALONE or _uses(storage) != uses or base.data_ptr() != address or base._version:
@@ -110,6 +111,10 @@ def _storage(base: Tensor) -> tuple[Any, int, int]:
     """A tensor's storage, its address, and how many tensors share it."""
     storage = base.untyped_storage()
     return storage, base.data_ptr(), _uses(storage)
+
+
+def _references(tensor: Tensor) -> int:
+    return int(tensor._use_count())  # type: ignore[attr-defined]
 
 
 def _uses(storage: Any) -> int:

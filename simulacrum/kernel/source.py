@@ -1,4 +1,4 @@
-"""``rows.pxi``: what a package's ``kernel.pyx`` includes. Constants, slots and the types of its rows, from ``spec.md``."""
+"""``rows.pxi``, which a package's ``kernel.pyx`` includes: constants, slots and types of rows, from ``spec.md``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def rows_source(layout: Layout) -> str:
     head = HEAD.format(
         name=environment.id, action=layout.action.outer_ctype, reward=CTYPES[str(environment.reward_dtype)]
     )
-    return "\n\n".join([head, *_constants(layout), 'include "block.pxi"\ninclude "draws.pxi"', *_types(layout), *_code(layout)])
+    return "\n\n".join(
+        [head, *_constants(layout), 'include "block.pxi"\ninclude "draws.pxi"', *_types(layout), *_code(layout)]
+    )
 
 
 # ---------------------------------------------------------------------- constants and slots
@@ -85,7 +87,12 @@ def _literal(value: Any) -> str:
 
 def _types(layout: Layout) -> Iterator[str]:
     rows = [_array_of_rows(part) for part in layout.fields]
-    rows += [f"{layout.t_ctype} t[BLOCK]", _array_by_row(layout.action), "REWARD reward[BLOCK]", "uint8_t terminated[BLOCK]"]
+    rows += [
+        f"{layout.t_ctype} t[BLOCK]",
+        _array_by_row(layout.action),
+        "REWARD reward[BLOCK]",
+        "uint8_t terminated[BLOCK]",
+    ]
     yield _block("cdef struct Rows:  # a block of rows: state, action, and what a transition gives", rows)
     yield _block("cdef struct Seen:  # what is seen of a block of rows", map(_array_by_row, layout.seen))
     memory = [f"{part.ctype}* {part.name}" for part in layout.fields]
@@ -118,7 +125,10 @@ def _code(layout: Layout) -> Iterator[str]:
     yield _function(
         "int remember(Memory* memory, addresses) except -1",
         ("memory.stride, memory.wrong = addresses[0], 0",),
-        (f"memory.{name} = <{ctype}*><size_t>addresses[{i}]" for i, (name, ctype) in enumerate(zip(names, ctypes, strict=True), 1)),
+        (
+            f"memory.{name} = <{ctype}*><size_t>addresses[{i}]"
+            for i, (name, ctype) in enumerate(zip(names, ctypes, strict=True), 1)
+        ),
     )
     yield _function(
         "int take_targets(Targets* targets, addresses) except -1",
@@ -153,7 +163,13 @@ def _code(layout: Layout) -> Iterator[str]:
     )
     yield _function(
         f"inline void load_action(const ACTION* action, Py_ssize_t at, int count, Rows* rows) {nogil}",
-        ("cdef int i", "cdef Py_ssize_t row", "if count == BLOCK:", "    for i in range(BLOCK):", "        row = at + i"),
+        (
+            "cdef int i",
+            "cdef Py_ssize_t row",
+            "if count == BLOCK:",
+            "    for i in range(BLOCK):",
+            "        row = at + i",
+        ),
         (f"        {line}" for line in _take_action(action)),
         ("else:", "    for i in range(BLOCK):", "        row = at + (i if i < count else count - 1)"),
         (f"        {line}" for line in _take_action(action)),
@@ -169,7 +185,10 @@ def _code(layout: Layout) -> Iterator[str]:
     yield _function(
         f"inline void aim(Seen* seen, Targets* targets, Py_ssize_t at, int count) {nogil}",
         ("cdef int i", "for i in range(BLOCK):", "    pass"),
-        (f"    seen.{one.name}[i] = targets.{one.name} + (at + (i if i < count else count - 1)) * {one.count}" for one in large),
+        (
+            f"    seen.{one.name}[i] = targets.{one.name} + (at + (i if i < count else count - 1)) * {one.count}"
+            for one in large
+        ),
     )
     yield _function(
         f"inline void aim_at(Seen* seen, Targets* targets, const int32_t* number) {nogil}",
@@ -206,7 +225,8 @@ def _load(part: Part) -> list[str]:
     if not part.shape:
         return [f"memcpy(rows.{part.name}, memory.{part.name} + at, {size})"]
     return [
-        f"memcpy(rows.{part.name}[{k}], memory.{part.name} + {k} * memory.stride + at, {size})" for k in range(part.count)
+        f"memcpy(rows.{part.name}[{k}], memory.{part.name} + {k} * memory.stride + at, {size})"
+        for k in range(part.count)
     ]
 
 
@@ -217,7 +237,8 @@ def _store(part: Part) -> list[str]:
     if not part.shape:
         return [f"memcpy(memory.{part.name} + at, rows.{part.name}, {size})"]
     return [
-        f"memcpy(memory.{part.name} + {k} * memory.stride + at, rows.{part.name}[{k}], {size})" for k in range(part.count)
+        f"memcpy(memory.{part.name} + {k} * memory.stride + at, rows.{part.name}[{k}], {size})"
+        for k in range(part.count)
     ]
 
 
@@ -234,7 +255,9 @@ def _place(part: Part) -> list[str]:
         return []
     if not part.shape:
         return [f"    memory.{part.name}[number[i]] = rows.{part.name}[i]"]
-    return [f"    memory.{part.name}[{k} * memory.stride + number[i]] = rows.{part.name}[{k}][i]" for k in range(part.count)]
+    return [
+        f"    memory.{part.name}[{k} * memory.stride + number[i]] = rows.{part.name}[{k}][i]" for k in range(part.count)
+    ]
 
 
 def _take_action(action: Part) -> list[str]:
@@ -246,7 +269,8 @@ def _take_action(action: Part) -> list[str]:
 
 
 def _put(part: Part, targets: str, at: str) -> str:
-    return f"put({targets}.{part.name} + {at} * {part.count}, seen.{part.name}, {part.count} * sizeof({part.ctype}), count)"
+    target = f"{targets}.{part.name} + {at} * {part.count}"
+    return f"put({target}, seen.{part.name}, {part.count} * sizeof({part.ctype}), count)"
 
 
 def _show_at(part: Part) -> list[str]:
