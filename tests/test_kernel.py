@@ -1,7 +1,10 @@
 """KernelEnv: what is its own, beside the bits that ``forms`` compares."""
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -283,3 +286,23 @@ def test_without_a_compiler_the_error_says_what_to_do(toywalk, monkeypatch):
 
 def test_it_is_exported():
     assert issubclass(simulacrum.KernelEnv, simulacrum.FastEnv)
+
+
+FORKED = """
+import multiprocessing, sys, torch
+from simulacrum.spec import Package
+torch.set_num_threads(2)
+env = Package.read(sys.argv[1]).forms["kernel"](batch_size=[65536], seed=0)
+action = torch.ones(65536, dtype=torch.int64)
+env.reset()
+env.plain_step(action)
+process = multiprocessing.get_context("fork").Process(target=env.plain_step, args=(action,))
+process.start()
+process.join(60)
+sys.exit(process.exitcode)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_does_not_wait_for_threads_that_it_has_not(toywalk):
+    subprocess.run([sys.executable, "-c", FORKED, str(toywalk.path)], check=True, timeout=120)

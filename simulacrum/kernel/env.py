@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,6 +26,17 @@ from .layout import Layout
 from .memory import Memory
 from .outputs import FLAGS, Outputs
 
+_forked = False  # this process: threads that a loop had in its parent are not here, and a loop would wait for them
+
+
+def _mark_forked() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_mark_forked)
+
 BUILT = ("_core", "_outputs", "_entries", "_blank")  # from the kernel's module, and not pickled
 
 
@@ -36,7 +48,8 @@ class KernelEnv(FastEnv[Any]):
     always computed for the rows that ended. Action values are always checked, whatever ``validate_actions`` says: a
     loop that is given another one would read memory that is not its own.
 
-    The loop runs in ``torch.get_num_threads()`` threads where every thread has ``rows_per_thread`` rows at least.
+    The loop runs in ``torch.get_num_threads()`` threads where every thread has ``rows_per_thread`` rows at least; in a
+    forked process in one.
 
     Attributes:
         shows: outputs beside the observation: ``{"action_mask": ("bool", shape), ("info", name): (dtype, shape)}``.
@@ -114,7 +127,7 @@ class KernelEnv(FastEnv[Any]):
 
     @property
     def _threads(self) -> int:
-        return min(torch.get_num_threads(), self._most_threads)
+        return 1 if _forked else min(torch.get_num_threads(), self._most_threads)
 
     @property
     def step_bytes(self) -> int:
