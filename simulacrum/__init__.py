@@ -13,6 +13,7 @@ from .registry import make_fast, register_known
 
 if TYPE_CHECKING:
     from .checks import Fault, ScriptedPolicy, Symmetry
+    from .collector import BatchCollector
     from .fast import FastEnv, tensor_state
     from .kernel import KernelEnv
     from .reference import ReferenceEnv
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BatchCollector",
     "Environment",
     "FastEnv",
     "Fault",
@@ -36,6 +38,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "BatchCollector": "collector",
     "Environment": "spec.environment",
     "FastEnv": "fast",
     "Fault": "checks",

@@ -64,8 +64,8 @@ def make_fast(
     environment: str | os.PathLike[str],
     batch_size: int | Sequence[int],
     *,
-    form: str = "tensor",
-    compile: bool | Mapping[str, Any] = False,
+    form: str | None = None,
+    compile: bool | Mapping[str, Any] | None = None,
     device: torch.device | str = "cpu",
     seed: int | torch.Tensor | None = None,
     first_instance: int = 0,
@@ -78,19 +78,22 @@ def make_fast(
     Args:
         environment: an ID (``"simulacrum/forager-v0"``), a bare name (``"forager"``) or a path.
         batch_size: any; N is its product.
-        form: ``"tensor"``.
-        compile: whether the step and the reset are compiled, or a dictionary of :func:`torch.compile` arguments.
+        form: ``"tensor"``, ``"kernel"`` (on the CPU), or None for the fastest one that the report covers on the device:
+            by what it measured, the kernel if there is one, unless ``compile`` asks for the tensor form.
+        compile: whether the tensor form's step and reset are compiled, or a dictionary of :func:`torch.compile`
+            arguments; a kernel has nothing to compile.
         device, seed, first_instance, resets, validate_actions, expose_state: see :class:`simulacrum.FastEnv`.
 
-    Raises :class:`~simulacrum.errors.GateError` where no fresh report covers the form, eager or compiled, on the
-    device; :class:`~simulacrum.errors.PackageError` where there is no such environment.
+    Every form gives the same bits. Raises :class:`~simulacrum.errors.GateError` where no fresh report covers the form,
+    eager, compiled or native, on the device; :class:`~simulacrum.errors.PackageError` where there is no such
+    environment; ValueError for another ``form``, and for ``form="kernel"`` with ``compile``.
     ``functools.partial(make_fast, ID, [4])`` is a picklable factory for workers.
     """
-    from .harness.gate import admit
+    from .harness.gate import admit_fast
 
     compiled = compile is not False and compile is not None
-    package = admit(environment, form=form, mode="compiled" if compiled else "eager", device=device)
-    env: FastEnv[Any] = package.fast(
+    package, form = admit_fast(environment, form, compiled=compiled, device=device)
+    env: FastEnv[Any] = package.forms[form](
         batch_size=batch_size,
         seed=seed,
         first_instance=first_instance,
@@ -113,7 +116,8 @@ def make_vector(
 ) -> FastVectorEnv:
     """The fast side of an environment behind ``gymnasium.vector.VectorEnv``; what ``gymnasium.make_vec`` calls.
 
-    ``options`` are those of :func:`make_fast` (``seed``, ``device``, ``compile`` ...), which tells the errors as well.
+    ``options`` are those of :func:`make_fast` (``form``, ``seed``, ``device``, ``compile`` ...), which tells the errors
+    as well.
     """
     if max_episode_steps is not None:
         raise ValueError(

@@ -1,5 +1,5 @@
 """Copies of the packages in ``envs`` and ``tests/packages`` with texts replaced: known faults, for tests of what finds,
-shrinks and tells them."""
+shrinks and tells them. The copies have the tensor form alone, unless they are made with their kernel."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from pathlib import Path
 
 from environments import ENVS
 
+from simulacrum.harness.faults.cases import without_kernel
 from simulacrum.spec import Package
 
 PACKAGES = Path(__file__).resolve().parent / "packages"
 IGNORED = ("__pycache__", "validation_report.*", "failures", "corpus", "trace.json")
-SEEN = "counts / self.float32([L, MAX_STEPS])"  # toywalk's observation, fast side
+SEEN = "counts / self.float32([L, MAX_STEPS])"  # toywalk's observation, fast side, in the copies
+OBSERVED = "return torch.stack([state.position / self.float32(L), state.t / self.float32(MAX_STEPS)], -1)"
+COUNTED = (
+    f"counts = torch.stack([state.position, state.t], -1).to(torch.float32)\n        return {SEEN}"  # the same bits
+)
 
 Change = tuple[str, str, str]  # a file's name, an old text that stands in it, the new one
 
@@ -22,15 +27,30 @@ def edited(folder: Path, base: str, *changes: Change, count: int = -1) -> Packag
     return edited_as(folder / base, base, *changes, count=count)
 
 
-def edited_as(made: Path, base: str, *changes: Change, count: int = -1) -> Package:
+def edited_as(made: Path, base: str, *changes: Change, count: int = -1, kernel: bool = False) -> Package:
     """The same as the folder ``made``."""
     source = ENVS / base if (ENVS / base).is_dir() else PACKAGES / base
     shutil.copytree(source, made, ignore=shutil.ignore_patterns(*IGNORED))
+    if not kernel:
+        drop_kernel(made)
+    fast = made / "fast.py"
+    fast.write_text(fast.read_text().replace(OBSERVED, COUNTED))
     for name, old, new in changes:
         text = (made / name).read_text()
         assert old in text, f"{name} has no {old!r}"
         (made / name).write_text(text.replace(old, new, count))
     return Package.read(made)
+
+
+def drop_kernel(folder: Path) -> None:
+    """Leave a package in ``folder`` its tensor form alone."""
+    files = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+    kept = without_kernel(files)
+    for name in files:
+        if name in kept:
+            (folder / name).write_bytes(kept[name])
+        else:
+            (folder / name).unlink()
 
 
 def changed(folder: Path, old: str = "", new: str = "", *, base: str = "toywalk", file: str = "fast.py") -> Package:

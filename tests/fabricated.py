@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from edited import drop_kernel
+
 from simulacrum.harness import checks
 from simulacrum.harness.finding import Finding
 from simulacrum.harness.profile import DEFAULT, Profile
@@ -18,10 +20,13 @@ ENVS = Path(__file__).resolve().parent.parent / "envs"
 COVERS = (("tensor", "eager", "cpu"), ("tensor", "compiled", "cpu"))
 
 
-def copy_package(folder: Path, identifier: str = "tests/toywalk-v0") -> Path:
-    """A copy of toywalk in ``folder`` under another ID (the checkout's own is known already)."""
+def copy_package(folder: Path, identifier: str = "tests/toywalk-v0", kernel: bool = False) -> Path:
+    """A copy of toywalk in ``folder`` under another ID (the checkout's own is known already), by default without its
+    kernel."""
     ignored = shutil.ignore_patterns("__pycache__", "validation_report.*", "failures", "corpus", "trace.json")
     shutil.copytree(ENVS / "toywalk", folder, ignore=ignored)
+    if not kernel:
+        drop_kernel(folder)
     for name in ("__init__.py", "spec.md"):
         text = (folder / name).read_text()
         (folder / name).write_text(text.replace("simulacrum/toywalk-v0", identifier))

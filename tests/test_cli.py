@@ -8,7 +8,7 @@ import time
 from io import StringIO
 
 import pytest
-from fabricated import copy_package, results
+from fabricated import COVERS, copy_package, results
 from rich.console import Console
 
 from simulacrum import __version__, cli
@@ -208,8 +208,9 @@ def test_a_whole_battery_writes_its_report(folder, battery, capsys):
     assert 'gymnasium.make("tests/toywalk-v0")' in told
     assert json.loads((folder / "validation_report.json").read_bytes())["outcome"] == "passed"
     assert main(["list"]) == 0
-    listed = capsys.readouterr().out
-    assert re.search(rf"^tests/toywalk-v0\n  path +{folder}\n  source +validated here\n  state +fresh$", listed, re.M)
+    listed, covered = capsys.readouterr().out, "; ".join(" ".join(one) for one in COVERS)
+    state = f"fresh: {re.escape(covered)}"
+    assert re.search(rf"^tests/toywalk-v0\n  path +{folder}\n  source +validated here\n  state +{state}$", listed, re.M)
 
 
 def test_a_failing_battery_writes_its_report_and_does_not_say_how_to_load(folder, battery, capsys):

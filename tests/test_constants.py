@@ -31,7 +31,9 @@ def messages(package):
 @pytest.mark.parametrize("package", [TOYWALK, FORAGER, Package.read(TEMPLATE)], ids=lambda package: package.name)
 def test_the_examples_and_the_template_pass(package):
     result = checked(package)
-    assert (result.outcome, result.findings, result.notes) == ("passed", [], [])
+    assert (result.outcome, result.findings) == ("passed", [])
+    changed = [note for note in result.notes if note.startswith("kernel: constant ")]
+    assert len(changed) == len(result.notes) == len(package.forms) - 1
     assert result.counts["values tried"] >= len(list(numbers(package.spec.constants)))
 
 
@@ -76,7 +78,7 @@ def test_a_number_that_both_sides_write_is_found(tmp_path):
 
 def test_an_element_that_both_sides_write_is_found(tmp_path):
     changes = ("reference.py", "for gain in GAINS]", "for gain in [0.1, 0.15, GAINS[2]]]")
-    other = ("fast.py", "self.float32(GAINS)", "self.float32([0.1, 0.15, GAINS[2]])")
+    other = ("fast.py", "enumerate(GAINS[:-1])", "enumerate([0.1, 0.15])")
     found = messages(edited(tmp_path, "forager", changes, other))
     assert [message.split(":")[0] for message in found] == ["constant GAINS[0]", "constant GAINS[1]"]
 

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,7 +13,11 @@ from torchrl.envs import RewardSum, StepCounter, TransformedEnv
 from torchrl.envs.transforms import Compose
 
 from simulacrum.errors import ActionError
+from simulacrum.fast import lanes
 from simulacrum.fast.compiling import padded
+from simulacrum.spec import Package
+
+COURIER, GATES = (Package.read(Path(__file__).parent / "packages" / name) for name in ("courier", "gates"))
 
 RESETS = ["rows", "masked"]
 built = []  # the inputs' shapes of every graph that was built
@@ -59,14 +64,14 @@ def unfused(env, count):
 
 
 @pytest.mark.parametrize("resets", RESETS)
-@pytest.mark.parametrize("fast", [CountdownFast, MirrorFast, FORAGER.fast])
+@pytest.mark.parametrize("fast", [CountdownFast, MirrorFast, FORAGER.fast, COURIER.fast, GATES.fast])
 def test_compiled_steps_have_the_bits_of_eager_ones(fast, resets):
     options = {"batch_size": [4], "seed": 1, "expose_state": True, "resets": resets}
     td = fast(**options).reset()
     td["clock", "t"] += (fast.environment.max_episode_steps or 9) - 2
     env, other = fast(**options, compile=True), fast(**options)
     tds = [each.reset(td.clone(), set_state=True) for each in (env, other)]
-    for action in actions(env, 12):
+    for action in actions(env, 12 if fast.environment.max_episode_steps else 80):
         tds = both_step((env, other), tds, action)
     assert int(tds[0]["clock", "episode"].min()) > 0
 
@@ -96,7 +101,8 @@ def test_masked_resets_make_one_graph(expose_state, graphs):
     assert torch._dynamo.utils.counters["graph_break"] == {}
 
 
-def test_resets_by_rows_make_one_graph_for_the_step_and_one_a_padded_count(graphs):
+def test_resets_by_rows_make_one_graph_for_the_step_and_one_a_padded_count(graphs, monkeypatch):
+    monkeypatch.setattr(lanes, "CHEAP", -1)
     env, counts = countdown(100), set()
     for td in steps(env, 60):
         counts.add(int(td["next", "done"].sum()))
@@ -107,6 +113,39 @@ def test_resets_by_rows_make_one_graph_for_the_step_and_one_a_padded_count(graph
         pass
     assert len(graphs) == 1 + len(sizes)
     assert torch._dynamo.utils.counters["graph_break"] == {}
+
+
+def test_first_states_that_cost_little_are_computed_in_the_graph_of_the_step(graphs):
+    assert trace(countdown(100), 12) == trace(countdown(100, compile=False), 12)
+    assert len(graphs) == 1
+
+
+def test_the_number_of_rows_is_fixed_in_a_graph(graphs):
+    """Another number makes another graph, and none that serves all; going back makes none."""
+    envs = [countdown(rows, resets="masked") for rows in (20, 30, 20)]
+    for env in (*envs, *envs):
+        for _ in steps(env, 2):
+            pass
+    assert [{shape[-1] for shape in shapes if shape} - {1, 2, 3} for shapes in graphs] == [{20}, {30}, {20}]
+
+
+def test_a_value_that_the_environment_holds_may_change(graphs):
+    """Guards on code are left out, those on values are not."""
+
+    class Paying(CountdownFast):
+        pay = 1.0
+
+        def transition(self, state, action, draw):
+            after, reward, over = super().transition(state, action, draw)
+            return after, reward + self.pay, over
+
+    env = Paying(batch_size=[4], seed=1, compile=True)
+    td = env.reset()
+    action = torch.zeros(4, dtype=torch.int64)
+    for pay in (1.0, 2.5, 1.0):
+        env.pay = pay
+        done, td = env.step_and_maybe_reset(td.set("action", action))
+        assert done["next", "reward"].unique().tolist() == [pay]
 
 
 PADDED = [(1, 100, 16), (16, 100, 16), (17, 100, 64), (65, 100, 100), (3, 4, 4)]

@@ -96,7 +96,7 @@ HOLDERS = {
     "a row": lambda td: td["next"][2],
     "a NumPy view": lambda td: td["next", "reward"].numpy()[1:],
     "a capsule": lambda td: torch.utils.dlpack.to_dlpack(td["next", "observation"]),
-    "a storage": lambda td: td["next", "done"].untyped_storage(),
+    "a storage": lambda td: (td["next", "done"].untyped_storage(), td["next", "done"].storage_offset()),
     "a memoryview": lambda td: memoryview(td["next", "observation"].numpy()),
     "what autograd saved": lambda td: torch.ones(2, requires_grad=True) * td["next", "observation"],
     "a detached tensor": lambda td: td["next", "terminated"].detach(),
@@ -112,8 +112,9 @@ def seen(held):
         return gradient.numpy().tobytes()
     if isinstance(held, TensorDict):
         return b"".join(value.numpy().tobytes() for value in held.flatten_keys().values())
-    if isinstance(held, torch.UntypedStorage):
-        return bytes(held)
+    if isinstance(held, tuple):
+        storage, start = held  # there may be more in it than the tensor
+        return bytes(storage[start : start + 7])
     if isinstance(held, memoryview):
         return held.tobytes()
     return np.asarray(held).tobytes() if isinstance(held, (torch.Tensor, np.ndarray)) else None

@@ -18,7 +18,8 @@ LAYERS = [
     ["spec", "checks"],
     ["render"],
     ["reference", "fast"],
-    ["vector"],
+    ["kernel"],
+    ["vector", "collector", "bench"],
     ["harness light"],
     ["harness"],
     ["registry"],
@@ -36,8 +37,8 @@ ALLOWED = {
     ("harness.checks", "harness.context"): "the type of what a check is given",
 }
 HEAVY_PARTS = (  # beside HARNESS_LIGHT; they alone
-    *("rng.tensor", "fast", "vector", "harness"),
-    *("cli.deep", "cli.explain", "cli.faults", "cli.freeze"),
+    *("rng.tensor", "rng.operators", "fast", "kernel", "vector", "collector", "bench", "harness"),
+    *("cli.bench", "cli.deep", "cli.explain", "cli.faults", "cli.freeze"),
 )
 HEAVY = ("torch", "torchrl", "tensordict")  # import these when they are imported
 

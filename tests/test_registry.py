@@ -376,6 +376,7 @@ def test_public_names_are_pinned():
         "FastEnv",
         "Fault",
         "GateError",
+        "KernelEnv",
         "ReferenceEnv",
         "ScriptedPolicy",
         "SimulacrumError",

@@ -49,8 +49,8 @@ def test_other_packages_pass(base: str) -> None:
 
 def test_after_the_copies_the_check_goes_on_from_what_is_shown_then() -> None:
     context = Context("replay", TOYWALK, PROFILE)
-    lockstep, now = replay._started(context)
-    after = replay._continue(context, lockstep, now, Actions(TOYWALK, context.rng, replay.ROWS))
+    lockstep, now = replay.started(context)
+    after = replay.go_on(context, lockstep, now, Actions(TOYWALK, context.rng, replay.ROWS))
     assert difference(after, lockstep.now) is None
     assert not np.array_equal(after["clock.t"], now["clock.t"])
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from simulacrum import native, rng
 from simulacrum.rng import draw as plain_form
-from simulacrum.rng import tensor
+from simulacrum.rng import operators, tensor
 from simulacrum.rng.arguments import categorical_thresholds
 
 CASES = settings(deadline=None, derandomize=True, max_examples=200)
@@ -101,7 +101,7 @@ def test_block(rows: list[tuple[int, int, int]], c1: int, count: int, high: int)
     k0, k1, c0 = (list(column) for column in zip(*rows, strict=True))
     expected = [[rng.threefry2x32(*row, c1 + i) for i in range(count)] for row in rows]
     counters = torch.tensor(c0) + (high << 32)  # of the first counter word the low 32 bits count
-    for function in (tensor.threefry_lanes, tensor.threefry2x32):
+    for function in (operators.threefry_lanes, tensor.threefry2x32):
         x0, x1 = function(int32(k0), int32(k1), counters, c1, count)
         assert same_words(x0, [[pair[0] for pair in row] for row in expected])
         assert same_words(x1, [[pair[1] for pair in row] for row in expected])
@@ -114,15 +114,15 @@ def test_native_block_is_the_lanes_block() -> None:
     for rows in (slice(None), slice(1, None, 3), slice(0, 0), slice(7, 8)):
         for c1, count in ((0, 1), (0xFFFFFFFF, 1), (0x7FFFFFF0, 37)):
             arguments = (k0[rows], k1[rows], c0[rows], c1, count)
-            assert all(map(torch.equal, tensor.threefry2x32(*arguments), tensor.threefry_lanes(*arguments)))
+            assert all(map(torch.equal, tensor.threefry2x32(*arguments), operators.threefry_lanes(*arguments)))
 
 
 @pytest.mark.skipif(not native.enabled(), reason="no C compiler, or SIMULACRUM_NATIVE=0")
 def test_native_form_is_what_the_operator_runs() -> None:
     module = mock.Mock()
-    with mock.patch.object(tensor, "_native_module", return_value=module):
+    with mock.patch.object(operators, "native_module", return_value=module):
         tensor.threefry2x32(int32([0]), int32([0]), torch.tensor([0]), 0)
-    assert module.threefry.call_count == 1
+    assert module.words.call_count == 1
 
 
 @CASES
@@ -182,7 +182,7 @@ def test_permutation(rows: list[tuple[int, int, int]], slot: int, n: int, index:
 @CASES
 @given(ROWS, CALLS)
 def test_native_draws_are_lanes_draws(rows: list[tuple[int, int, int]], drawn: tuple[str, Any]) -> None:
-    with mock.patch.object(tensor, "_native_module", return_value=None):
+    with mock.patch.object(operators, "native_module", return_value=None):
         lanes = call(batched(rows), drawn[0], 3, drawn[1], shape=(2, 3))
     assert torch.equal(call(batched(rows), drawn[0], 3, drawn[1], shape=(2, 3)), lanes)
 
@@ -325,4 +325,7 @@ def test_compiled_draws() -> None:
 
 def test_operator_registration() -> None:
     k0, k1 = tensor.seed_keys(torch.arange(4))
-    torch.library.opcheck(torch.ops.simulacrum.threefry.default, (k0, k1, torch.arange(4), 7, 3))
+    torch.library.opcheck(torch.ops.simulacrum.threefry.default, (k0, k1, torch.arange(4), [7, 3, 1, 1]))
+    torch.library.opcheck(torch.ops.simulacrum.begin.default, (torch.arange(4), torch.arange(4), 1, [7, 3]))
+    both = (k0, k1, torch.arange(4), [7, 3], torch.arange(4), torch.arange(4), 1, [9, 1])
+    torch.library.opcheck(torch.ops.simulacrum.both.default, both)

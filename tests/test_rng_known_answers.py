@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from simulacrum import native, rng
-from simulacrum.rng import tensor
+from simulacrum.rng import operators, tensor
 from simulacrum.rng.arguments import categorical_thresholds
 
 SEED, EPISODE, T, SLOT = 42, 3, 17, 5
@@ -116,7 +116,7 @@ def words(lanes: torch.Tensor) -> list[int]:
 def batched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The batched form with the native block function, and with the one made of tensor operations."""
     if request.param == "lanes":
-        monkeypatch.setattr(tensor, "_native_module", lambda: None)
+        monkeypatch.setattr(operators, "native_module", lambda: None)
     elif not native.enabled():
         pytest.skip("no C compiler, or SIMULACRUM_NATIVE=0")
 
@@ -128,7 +128,7 @@ def draw(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Cal
         plain = rng.Draw.at(SEED, EPISODE, T)
         return lambda name, *args, **options: np.asarray(getattr(plain, name)(*args, **options))
     if request.param == "lanes":
-        monkeypatch.setattr(tensor, "_native_module", lambda: None)
+        monkeypatch.setattr(operators, "native_module", lambda: None)
     elif not native.enabled():
         pytest.skip("no C compiler, or SIMULACRUM_NATIVE=0")
     rows = tensor.Draw.at(u64(0, SEED), torch.tensor([0, EPISODE]), torch.tensor([0, T]))
@@ -136,7 +136,7 @@ def draw(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Cal
 
 
 def test_native_form_is_there_where_it_can_be() -> None:
-    assert native.enabled() == (tensor._native_module() is not None)
+    assert native.enabled() == (operators.native_module() is not None)
 
 
 @pytest.mark.parametrize(("key", "counter", "output"), BLOCKS)
@@ -144,7 +144,7 @@ def test_block_plain(key: tuple[int, int], counter: tuple[int, int], output: tup
     assert rng.threefry2x32(*key, *counter) == output
 
 
-@pytest.mark.parametrize("function", [tensor.threefry_lanes, tensor.threefry2x32])
+@pytest.mark.parametrize("function", [operators.threefry_lanes, tensor.threefry2x32])
 @pytest.mark.parametrize(("key", "counter", "output"), BLOCKS)
 def test_block_lanes(function: Any, key: tuple[int, int], counter: tuple[int, int], output: tuple[int, int]) -> None:
     x0, x1 = function(int32(key[0]), int32(key[1]), torch.tensor([counter[0]]), counter[1], 1)
@@ -155,10 +155,10 @@ def test_block_lanes(function: Any, key: tuple[int, int], counter: tuple[int, in
 @pytest.mark.skipif(not native.enabled(), reason="no C compiler, or SIMULACRUM_NATIVE=0")
 @pytest.mark.parametrize(("key", "counter", "output"), BLOCKS)
 def test_block_native(key: tuple[int, int], counter: tuple[int, int], output: tuple[int, int]) -> None:
-    module = native.load(tensor.NATIVE_SOURCE)
+    module = native.load(operators.NATIVE_SOURCE)
     k0, k1, c0 = int32(key[0]), int32(key[1]), torch.tensor([counter[0]])
     x = torch.zeros(2, dtype=torch.int32)
-    module.threefry(k0.data_ptr(), k1.data_ptr(), c0.data_ptr(), counter[1], 1, 1, x.data_ptr(), x.data_ptr() + 4)
+    module.words(k0.data_ptr(), k1.data_ptr(), c0.data_ptr(), [counter[1], 1], 1, x.data_ptr(), x.data_ptr() + 4)
     assert words(x) == list(output)
 
 

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from edited import PACKAGES, broken
 from environments import ENVS, FORAGER, TOYWALK
+from stand_in import with_stand_in
 from test_harness import PROFILE
 
 from simulacrum.harness.runner import run_check
 from simulacrum.spec import Package
 
+_template = Package.read(ENVS.parent / "simulacrum" / "templates" / "package")  # with a kernel for who asks for one
+TEMPLATE = Package(_template.path, {name: data for name, data in _template.files.items() if name != "kernel.pyx"})
 POSITION = '"position": { "type": "integer", '
 ACTION = '"action": { "type": "integer", "minimum": 0, "maximum": 1 }'
 SCHEMAS = {
@@ -63,10 +66,48 @@ def test_figures_that_prove_nothing_are_found(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "package",
     [
-        *(TOYWALK, FORAGER, Package.read(ENVS.parent / "simulacrum" / "templates" / "package")),
+        *(TOYWALK, FORAGER, TEMPLATE),
         *(Package.read(PACKAGES / name) for name in ("courier", "gates")),
     ],
     ids=lambda package: package.name,
 )
 def test_the_packages_pass(package: Package) -> None:
     assert run_check("spec_contract", package, PROFILE).findings == []
+
+
+def test_the_forms_are_those_of_fast_py(tmp_path: Path) -> None:
+    package = with_stand_in(tmp_path / "right")
+    assert run_check("spec_contract", package, PROFILE).findings == []
+    other = with_stand_in(tmp_path / "other", declared="tensor")
+    assert [finding.message for finding in run_check("spec_contract", other, PROFILE).findings] == [
+        "forms: spec.md says 'tensor', fast.py has 'tensor, kernel'",
+        "forms: spec.md declares no kernel, but there is a kernel.pyx in the package",
+    ]
+    (package.path / "kernel.pyx").unlink()
+    (finding,) = run_check("spec_contract", Package.read(package.path), PROFILE).findings
+    assert finding.message == "forms: spec.md declares a kernel, but there is no kernel.pyx in the package"
+
+
+def test_unknown_forms_are_told(tmp_path: Path) -> None:
+    for declared in ("kernel, tensor", "cuda", "", "tensor, tensor"):
+        package = with_stand_in(tmp_path / (declared or "none"), declared=declared)
+        told = [finding.message for finding in run_check("spec_contract", package, PROFILE).findings]
+        known = "tensor; kernel; tensor, kernel"
+        assert f"declares forms: expected one of {known}, got {declared!r}" in told
+
+
+def test_the_state_of_a_further_form_is_compared(tmp_path: Path) -> None:
+    body = (
+        "    def initial(self, draw):\n"
+        "        state = super().initial(draw)\n"
+        "        state.position = state.position.long()\n"
+        "        return state\n\n"
+        "    def transition(self, state, action, draw):\n"
+        "        state.position = state.position.int()\n"
+        "        after, reward, over = super().transition(state, action, draw)\n"
+        "        after.position = after.position.long()\n"
+        "        return after, reward, over\n"
+    )
+    (finding,) = run_check("spec_contract", with_stand_in(tmp_path / "package", body=body), PROFILE).findings
+    expected = "state field position: spec.md says ('int32', ()), kernel.pyx has ('int64', ())"
+    assert finding.message == expected

@@ -23,9 +23,7 @@ from . import (
     Slots,
 )
 
-# By heading: 0 north, 1 east, 2 south, 3 west, as the actions count them; the next one is one turn clockwise.
-DX = [0, 1, 0, -1]
-DY = [1, 0, -1, 0]
+NORTH, EAST, SOUTH, WEST = range(4)  # headings, as the actions count them; the next one is one turn clockwise
 
 
 @simulacrum.tensor_state
@@ -60,9 +58,12 @@ class ForagerFast(simulacrum.FastEnv[State]):
         )
 
     def transition(self, state: State, action: Tensor, draw: Draw) -> tuple[State, Tensor, Tensor]:
-        heading = (action + draw.bernoulli(Slots.SLIP, SLIP_P)) & 3  # spec, transition 1: a slip is one turn, modulo 4
-        x = torch.clamp(state.x + self.int32(DX).index_select(0, heading), 0, GRID - 1)  # spec, transition 2
-        y = torch.clamp(state.y + self.int32(DY).index_select(0, heading), 0, GRID - 1)
+        slips = draw.bernoulli(Slots.SLIP, SLIP_P)
+        heading = (action.to(torch.int32) + slips) & 3  # spec, transition 1: a slip is one turn, modulo 4
+        to_east = (heading == EAST).to(torch.int32) - (heading == WEST).to(torch.int32)
+        to_north = (heading == NORTH).to(torch.int32) - (heading == SOUTH).to(torch.int32)
+        x = torch.clamp(state.x + to_east, 0, GRID - 1)  # spec, transition 2
+        y = torch.clamp(state.y + to_north, 0, GRID - 1)
 
         here = (state.berry_x == x.unsqueeze(-1)) & (state.berry_y == y.unsqueeze(-1))
         collected = state.berry_live & here  # spec, transition 3
@@ -71,7 +72,8 @@ class ForagerFast(simulacrum.FastEnv[State]):
 
         energy = (state.energy - self.float32(STEP_COST)) + gained  # spec, transition 4: the cost first
         reward = self.float32(REWARD_SCALE) * gained - self.float32(REWARD_COST)  # spec, transition 5
-        terminated = ~berry_live.any(-1) | (energy <= 0)  # spec, transition 6: cleared or exhausted
+        left = berry_live.sum(-1, dtype=torch.int32)
+        terminated = (left == 0) | (energy <= 0)  # spec, transition 6: cleared or exhausted
         after = State(
             x=x,
             y=y,
@@ -86,19 +88,27 @@ class ForagerFast(simulacrum.FastEnv[State]):
     def gained(self, kind: Tensor, collected: Tensor) -> Tensor:
         """Spec, transition 3: the gains of the collected berries, added in the berries' order; float32 [N].
 
-        A berry that is not collected adds False * gain = +0.0. That changes no bit of a sum unless the sum is -0.0, and
+        A berry that is not collected adds +0.0. That changes no bit of a sum unless the sum is -0.0, and
         it never is: it starts at +0.0, every gain is above 0, and +0.0 + +0.0 = +0.0. For the same reason the sum may
         start at the first berry's term instead of 0.0.
         """
-        gains = self.float32(GAINS).index_select(0, kind.reshape(-1)).reshape(kind.shape)
-        first, *others = (collected * gains).unbind(-1)
+        gain = self.float32(GAINS[-1])
+        for number, value in enumerate(GAINS[:-1]):  # comparisons, where a table would be looked up a row at a time
+            gain = torch.where(kind == number, self.float32(value), gain)
+        first, *others = torch.where(collected, gain, self.float32(0.0)).unbind(-1)
         total = first
         for term in others:
             total = total + term
         return total
 
     def observation(self, state: State) -> Tensor:
-        # Integers become float32, exactly; the energy is one already and stays as it is: x / 1.0 is x.
+        # Integers become float32, exactly; the energy is one already, and shown as it is.
         live = state.berry_live.sum(-1, dtype=torch.int32)
-        values = torch.stack([state.x, state.y, state.energy, live, state.t], -1)
-        return values / self.float32([GRID - 1, GRID - 1, 1.0, N_BERRIES, MAX_STEPS])
+        side, berries, steps = self.float32(GRID - 1), self.float32(N_BERRIES), self.float32(MAX_STEPS)
+        return torch.stack([state.x / side, state.y / side, state.energy, live / berries, state.t / steps], -1)
+
+
+class ForagerKernel(simulacrum.KernelEnv):
+    """The loops of kernel.pyx."""
+
+    environment = ENVIRONMENT

@@ -587,6 +587,57 @@ BOTH: dict[str, tuple[Changes, Changes]] = {
     ),
 }
 
+# What goes wrong in a kernel alone: each is a build of some seconds (simulacrum faults --kind kernel).
+KERNEL: dict[str, dict[str, Changes]] = {
+    "shape": {
+        "kernel: every row of a block looks for berries where its first agent is": [
+            ("(rows.berry_x[k][i] == rows.x[i])", "(rows.berry_x[k][i] == rows.x[0])")
+        ],
+        "kernel: the last row of a block is not charged": [
+            (
+                "        energy = (rows.energy[i] -",
+                "        if i == BLOCK - 1:\n            continue\n        energy = (rows.energy[i] -",
+            )
+        ],
+        "kernel: the last berry is not looked for": [
+            ("for k in range(N_BERRIES):  # spec, transition 3", "for k in range(N_BERRIES - 1):  # spec, transition 3")
+        ],
+        "kernel: any live berry counts as one": [
+            ("live[i] += rows.berry_live[k][i]", "live[i] |= rows.berry_live[k][i]")
+        ],
+    },
+    "rules": {
+        "kernel: the slip turns counterclockwise": [("rows.action[i] + slips[i]", "rows.action[i] + 3 * slips[i]")],
+        "kernel: x is not clamped in the east": [("min(max(x, 0), GRID - 1)", "max(x, 0)")],
+        "kernel: exhausted only below 0": [("(energy <= 0)", "(energy < 0)")],
+        "kernel: a berry on a visited cell comes back": [
+            ("rows.berry_live[k][i] ^= collected[i]", "rows.berry_live[k][i] ^= rows.berry_x[k][i] == rows.x[i]")
+        ],
+        "kernel: the field's side is hard-coded": [("min(max(y, 0), GRID - 1)", "min(max(y, 0), 7)")],
+    },
+    "randomness": {
+        "kernel: the slip is drawn at index 1": [("draw, SLIP, 0, SLIP_P", "draw, SLIP, 1, SLIP_P")],
+        "kernel: one draw for the kinds of all berries": [("BERRY_KIND, k,", "BERRY_KIND, 0,")],
+        "kernel: the agent's row is drawn from the slot of its column": [("AGENT_Y, 0,", "AGENT_X, 0,")],
+    },
+    "numbers": {
+        "kernel: the gain comes before the cost": [
+            ("(rows.energy[i] - <float>STEP_COST) + gained[i]", "(rows.energy[i] + gained[i]) - <float>STEP_COST")
+        ],
+        "kernel: the reward is rounded once": [
+            ("<float>REWARD_SCALE * gained[i] - <float>REWARD_COST", "<float>(REWARD_SCALE * gained[i] - REWARD_COST)")
+        ],
+        "kernel: x is divided in float64": [
+            ("<float>rows.x[i] / <float>(GRID - 1)", "<float>(rows.x[i] * (1.0 / (GRID - 1)))")
+        ],
+    },
+    "system": {
+        "kernel: a counter is kept from step to step": [
+            ('include "rows.pxi"', 'include "rows.pxi"\n\ncdef int steps = 0'),
+        ],
+    },
+}
+
 FAULTS: list[Fault] = [
     *(Fault(name, kind, {"fast.py": edits}) for kind, faults in FAST.items() for name, edits in faults.items()),
     *(
@@ -595,6 +646,7 @@ FAULTS: list[Fault] = [
         for name, edits in faults.items()
     ),
     *(Fault(name, "both sides", {"reference.py": one, "fast.py": other}) for name, (one, other) in BOTH.items()),
+    *(Fault(name, kind, {"kernel.pyx": edits}) for kind, faults in KERNEL.items() for name, edits in faults.items()),
 ]
 
 # Generic mutants that change nothing observable: their ids, each with the reason.
@@ -607,18 +659,13 @@ EQUIVALENT: dict[str, str] = {
     "`self.int32(DX).index_select(-1, heading)` #1": ONLY_AXIS,
     "fast.py transition: `self.int32(DY).index_select(0, heading)` -> "
     "`self.int32(DY).index_select(-1, heading)` #1": ONLY_AXIS,
-    "fast.py transition: `x.unsqueeze(-1)` -> "
-    "`x.unsqueeze(1)` #1": NEW_AXIS,
-    "fast.py transition: `y.unsqueeze(-1)` -> "
-    "`y.unsqueeze(1)` #1": NEW_AXIS,
-    "fast.py transition: `berry_live.any(-1)` -> "
-    "`berry_live.any(1)` #1": LAST_AXIS,
+    "fast.py transition: `x.unsqueeze(-1)` -> `x.unsqueeze(1)` #1": NEW_AXIS,
+    "fast.py transition: `y.unsqueeze(-1)` -> `y.unsqueeze(1)` #1": NEW_AXIS,
+    "fast.py transition: `berry_live.any(-1)` -> `berry_live.any(1)` #1": LAST_AXIS,
     "fast.py gained: `self.float32(GAINS).index_select(0, kind.reshape(-1))` -> "
     "`self.float32(GAINS).index_select(-1, kind.reshape(-1))` #1": ONLY_AXIS,
-    "fast.py gained: `(collected * gains).unbind(-1)` -> "
-    "`(collected * gains).unbind(1)` #1": LAST_AXIS,
-    "fast.py observation: `state.berry_live.sum(..., dtype=torch.int32)` -> "
-    "`state.berry_live.sum(...)` #1": COUNTS,
+    "fast.py gained: `(collected * gains).unbind(-1)` -> `(collected * gains).unbind(1)` #1": LAST_AXIS,
+    "fast.py observation: `state.berry_live.sum(..., dtype=torch.int32)` -> `state.berry_live.sum(...)` #1": COUNTS,
     "fast.py observation: `state.berry_live.sum(-1, dtype=torch.int32)` -> "
     "`state.berry_live.sum(1, dtype=torch.int32)` #1": LAST_AXIS,
     "fast.py observation: `torch.stack([state.x, state.y, state.energy, live, state.t], -1)` -> "

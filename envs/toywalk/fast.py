@@ -32,8 +32,8 @@ class ToywalkFast(simulacrum.FastEnv[State]):
         return State(position=position), reward, at_goal
 
     def observation(self, state: State) -> Tensor:
-        counts = torch.stack([state.position, state.t], -1).to(torch.float32)  # small integers: the cast is exact
-        return counts / self.float32([L, MAX_STEPS])
+        # Small integers become float32, exactly.
+        return torch.stack([state.position / self.float32(L), state.t / self.float32(MAX_STEPS)], -1)
 
 
 class ToywalkKernel(simulacrum.KernelEnv):

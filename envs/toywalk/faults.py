@@ -327,6 +327,33 @@ BOTH: dict[str, tuple[Changes, Changes]] = {
     ),
 }
 
+# What goes wrong in a kernel alone: each is a build of some seconds (simulacrum faults --kind kernel).
+KERNEL: dict[str, dict[str, Changes]] = {
+    "shape": {
+        "kernel: the slips of a block are those of its first row": [
+            ("rows.action[i] ^ slips[i]", "rows.action[i] ^ slips[0]")
+        ],
+        "kernel: the last row of a block never ends": [
+            ("rows.terminated[i] = position == L", "rows.terminated[i] = (position == L) & (i < BLOCK - 1)")
+        ],
+    },
+    "rules": {
+        "kernel: the left end is open": [("min(max(position, -L), L)", "min(position, L)")],
+        "kernel: the goal is one cell early": [
+            ("rows.terminated[i] = position == L", "rows.terminated[i] = position >= L - 1")
+        ],
+    },
+    "randomness": {
+        "kernel: the slip is drawn at index 1": [("draw, SLIP, 0, SLIP_P", "draw, SLIP, 1, SLIP_P")],
+        "kernel: the start is one to the left": [("start[i] - START_RANGE", "start[i] - START_RANGE - 1")],
+    },
+    "numbers": {
+        "kernel: the time is multiplied by a reciprocal": [
+            ("<float>rows.t[i] / <float>MAX_STEPS", "<float>rows.t[i] * (<float>1 / <float>MAX_STEPS)")
+        ],
+    },
+}
+
 FAULTS: list[Fault] = [
     *(Fault(name, kind, {"fast.py": edits}) for kind, faults in FAST.items() for name, edits in faults.items()),
     *(
@@ -335,6 +362,7 @@ FAULTS: list[Fault] = [
         for name, edits in faults.items()
     ),
     *(Fault(name, "both sides", {"reference.py": one, "fast.py": other}) for name, (one, other) in BOTH.items()),
+    *(Fault(name, kind, {"kernel.pyx": edits}) for kind, faults in KERNEL.items() for name, edits in faults.items()),
 ]
 
 # Generic mutants that change nothing observable: their ids, each with the reason.

@@ -26,8 +26,8 @@ cdef void transition(Rows* rows, Draw* draw) noexcept nogil:
 cdef void observation(Rows* rows, Seen* seen) noexcept nogil:
     cdef int i
     for i in range(BLOCK):
-        seen.observation[i][0] = <float>rows.position[i] / <float>L
-        seen.observation[i][1] = <float>rows.t[i] / <float>MAX_STEPS
+        seen.observation[0][i] = <float>rows.position[i] / <float>L
+        seen.observation[1][i] = <float>rows.t[i] / <float>MAX_STEPS
 
 
 include "loop.pxi"

@@ -1,4 +1,5 @@
-"""The command line: ``simulacrum validate``, ``explain``, ``faults``, ``list``, ``new`` and ``freeze``.
+"""The command line: ``simulacrum validate``, ``explain``, ``faults``, ``list``, ``new``, ``freeze`` and
+``bench``.
 
 Exit codes: 0 passed (or done), 1 findings, 2 it could not run, 130 interrupted. The arguments are read before anything
 heavy is imported, and each command imports what it needs.
@@ -113,6 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("new", help="begin a package: a small complete environment that passes the battery")
     command.add_argument("name", metavar="NAME", help="its name: a Python identifier in lower case")
     command.add_argument("--directory", default=".", metavar="DIR", help="where its folder is made; here by default")
+    command.add_argument("--kernel", action="store_true", help="with a kernel too: Cython loops over instances")
     command.set_defaults(command=_new)
 
     command = commands.add_parser(
@@ -124,7 +126,37 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
     command.set_defaults(command=_freeze)
     _faults_parser(commands)
+    _bench_parser(commands)
     return parser
+
+
+def _bench_parser(commands: Any) -> None:
+    command = commands.add_parser(
+        "bench",
+        help="measure how fast an environment is, form by form, beside a yardstick",
+        description="Measure every fast form of a package at batch sizes from 1 to 1,048,576, by turns with its "
+        "reference and with Gymnasium's vector CartPole. Exit code: 0 measured, 2 it could not run, 130 interrupted "
+        "(what was measured is shown and written).",
+    )
+    command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
+    command.add_argument("--forms", type=names, metavar="F,...", help="of eager, compiled, kernel; all by default")
+    command.add_argument("--sizes", type=numbers, metavar="N,...", help="batch sizes; powers of four by default")
+    command.add_argument("--threads", type=numbers, metavar="K,...", help="thread counts; 1 and torch's own by default")
+    command.add_argument("--quick", action="store_true", help="few sizes, one thread, short rounds, no memory")
+    command.add_argument("--profile", action="store_true", help="where one step's microseconds go, layer by layer")
+    command.add_argument("--json", type=Path, metavar="FILE", help="write all figures, each round's too")
+    command.add_argument("--plot", type=Path, metavar="FILE.png", help="nanoseconds a step over N (the extra viz)")
+    command.set_defaults(command=_bench)
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """Whole numbers from 1 on, with commas between them. Raises ``argparse.ArgumentTypeError``."""
+    return tuple(dict.fromkeys(positive(part) for part in text.split(",")))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names with commas between them."""
+    return tuple(dict.fromkeys(text.split(",")))
 
 
 def _faults_parser(commands: Any) -> None:
@@ -138,10 +170,11 @@ def _faults_parser(commands: Any) -> None:
     command.add_argument("targets", nargs="+", metavar="PATH_NAME_OR_ID", help=TARGET)
     command.add_argument(
         "--kind",
-        choices=("domain", "generic", "both", "all"),
+        choices=("domain", "generic", "both", "kernel", "all"),
         default="all",
         help="domain: the package's own faults and those of any package; generic: mutations of either side's source; "
-        "both: misreadings put into both sides alike",
+        "both: misreadings put into both sides alike; kernel: the package's own faults of its kernel.pyx, each of "
+        "which is a build, so that all leaves them out",
     )
     command.add_argument(
         "-k", dest="expression", metavar="EXPR", help="only faults that match: parts of names with and, or, not"
@@ -187,7 +220,7 @@ def _list(arguments: argparse.Namespace) -> int:
 def _new(arguments: argparse.Namespace) -> int:
     from .new import new
 
-    return new(arguments.name, arguments.directory)
+    return new(arguments.name, arguments.directory, arguments.kernel)
 
 
 def _freeze(arguments: argparse.Namespace) -> int:
@@ -200,3 +233,9 @@ def _faults(arguments: argparse.Namespace) -> int:
     from .faults import faults
 
     return faults(arguments)
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    from .bench import bench
+
+    return bench(arguments)

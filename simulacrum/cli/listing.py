@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import SimulacrumError
-from ..harness.gate import admit
+from ..harness.gate import covered
 from ..registry import Known, known
 from . import PASSED
 
@@ -23,11 +23,10 @@ def show() -> int:
 
 
 def _state(one: Known) -> str:
-    """``fresh``, or why the gate refuses it."""
+    """``fresh`` and the forms that load, or why the gate refuses it."""
     if one.path is None:
         return ""
     try:
-        admit(one.path, form=None)
+        return f"fresh: {'; '.join(covered(one.path)) or 'the reference alone'}"
     except SimulacrumError as error:
         return str(error)
-    return "fresh"

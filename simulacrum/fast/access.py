@@ -13,7 +13,7 @@ from torchrl.envs import EnvBase
 from ..errors import SeedError, StateError
 from ..rng.tensor import check_words, episode_keys, instance_seeds
 from ..spec.state import CLOCK
-from .core import Carry
+from .core import Carry, laid
 
 
 class StateAccess(EnvBase):
@@ -63,7 +63,7 @@ class StateAccess(EnvBase):
         return self._carry
 
     def _exposed(self, carry: Carry) -> dict[str, dict[str, Tensor]]:
-        state = {name: self._shaped(value).clone() for name, value in carry.fields.items()}
+        state = {name: _copy(self._shaped(value)) for name, value in carry.fields.items()}
         clock = {name: self._shaped(getattr(carry, name)).clone() for name in CLOCK}
         return {"state": state, "clock": clock}
 
@@ -81,7 +81,7 @@ class StateAccess(EnvBase):
         for name, (dtype, shape) in self._field_forms.items():
             value = tensordict.get(("state", name)).to(self.device)
             _expect_state(f"('state', {name!r})", value, dtype, (*self.batch_size, *shape))
-            fields[name] = value.reshape(self._rows, *shape).clone()
+            fields[name] = laid(_copy(value.reshape(self._rows, *shape)))
         clock = {}
         for name in CLOCK:
             value = tensordict.get(("clock", name)).to(self.device)
@@ -93,7 +93,11 @@ class StateAccess(EnvBase):
         return Carry(fields, clock["seed"], clock["episode"], clock["t"], k0, k1)
 
     def _shaped(self, value: Tensor) -> Tensor:
-        return value.reshape((*self.batch_size, *value.shape[1:]))
+        return value if len(self.batch_size) == 1 else value.reshape((*self.batch_size, *value.shape[1:]))
+
+
+def _copy(value: Tensor) -> Tensor:
+    return value.clone(memory_format=torch.contiguous_format)
 
 
 def _expect_state(what: str, value: Tensor, dtype: torch.dtype, shape: tuple[int, ...]) -> None:

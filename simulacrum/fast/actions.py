@@ -21,7 +21,11 @@ class ActionChecker:
     def __init__(self, space: Space, device: torch.device) -> None:
         self.space, self.device = space, device
         self.dtype = torch_dtype(space.dtype)
+        self.item_shape = torch.Size(space.shape or ())
         self.low, self.high = self._bounds()
+        self.scalar_bounds = None
+        if self.low.ndim == self.high.ndim == 0 and self.dtype != torch.bool:
+            self.scalar_bounds = self.low.item(), self.high.item()
 
     def _bounds(self) -> tuple[Tensor, Tensor]:
         space = self.space
@@ -41,7 +45,7 @@ class ActionChecker:
         """``action`` if it is a tensor of the right shape, dtype and device; else :class:`ActionError`."""
         if action is None:
             raise ActionError("action: the TensorDict has no 'action' (write one, or call env.rand_action)")
-        shape = (*batch_size, *(self.space.shape or ()))
+        shape = batch_size + self.item_shape
         if action.shape != shape or action.dtype != self.dtype or action.device.type != self.device.type:
             raise ActionError(
                 f"action: expected shape {tuple(shape)}, {self.dtype} on {self.device}, "
@@ -51,6 +55,10 @@ class ActionChecker:
 
     def check_values(self, action: Tensor) -> None:
         """Raise :class:`ActionError` that names the first row of ``[N, ...]`` outside the space. NaN is outside."""
+        if self.scalar_bounds is not None:
+            least, most = torch.aminmax(action)  # NaN where there is one, which no comparison lets pass
+            if self.scalar_bounds[0] <= least.item() and most.item() <= self.scalar_bounds[1]:
+                return
         inside = (action >= self.low) & (action <= self.high)
         if bool(inside.all()):
             return

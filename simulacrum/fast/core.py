@@ -11,13 +11,16 @@ import torch
 from torch import Tensor
 
 from ..errors import OutputError
-from ..rng.tensor import Draw, episode_keys
+from ..rng.tensor import Draw, Range, begun, drawn, drawn_and_begun
 
 Fields = dict[Any, Tensor]
 
 
 class Carry(NamedTuple):
-    """N instances. Clock and seeds int64 [N] (seeds: the bits of the u64), keys int32 [N], fields [N, ...]."""
+    """N instances. Clock and seeds int64 [N] (seeds: the bits of the u64), keys int32 [N], fields [N, ...].
+
+    In memory a field's items come first and the rows last (see :func:`laid`), so that loops run over rows.
+    """
 
     fields: Fields
     seed: Tensor
@@ -47,6 +50,8 @@ class Core:
     def __init__(self, env: Any) -> None:
         self.env = env
         self.cap = env.environment.max_episode_steps
+        self.drawn_at_reset: tuple[Range, ...] = ()  # learned by the probe: drawn in one call, before they are asked
+        self.drawn_at_step: tuple[Range, ...] = ()
 
     def state(self, fields: Fields, t: Tensor) -> Any:
         """The implementation's ``State`` of a carry."""
@@ -55,29 +60,30 @@ class Core:
         return state
 
     def fields(self, state: Any, rows: int) -> Fields:
-        """The fields of a ``State``, their forms checked."""
+        """The fields of a ``State``, their forms checked, as they lie in memory."""
         fields = {name: getattr(state, name) for name in self.env._field_names}
         for name, (dtype, shape) in self.env._field_forms.items():
             expect(f"state field {name}", fields[name], dtype, (rows, *shape))
-        return fields
+        return {name: laid(value) for name, value in fields.items()}
 
     def begin(self, seed: Tensor, episode: Tensor) -> tuple[Carry, Fields]:
         """The first states of episodes of seeds (int64 [N]), and their observations."""
-        k0, k1 = episode_keys(seed, episode)
-        t = torch.zeros_like(seed)
-        state = self.env.initial(Draw(k0, k1, t, self.env.environment.reset_phase))
-        carry = Carry(self.fields(state, seed.shape[0]), seed, episode, t, k0, k1)
+        carry = self._first(seed, episode, *begun(seed, episode, self.env.environment.reset_phase, self.drawn_at_reset))
         return carry, self.observation(carry)
 
+    def _first(self, seed: Tensor, episode: Tensor, k0: Tensor, k1: Tensor, draw: Draw) -> Carry:
+        fields = self.fields(self.env.initial(draw), seed.shape[0])
+        return Carry(fields, seed, episode, torch.zeros_like(seed), k0, k1)
+
     def observation(self, carry: Carry) -> Fields:
-        """What is seen of a carry by key, the forms checked; never an alias of the carry."""
+        """What is seen of a carry by key, contiguous, the forms checked; never an alias of the carry."""
         seen = self.seen(carry)
         forms = self.env._observation_forms
         if seen.keys() != forms.keys():
             raise OutputError(f"observation: expected the keys {list(forms)}, got {list(seen)}")
         for key, (dtype, shape) in forms.items():
             expect(observation_name(key), seen[key], dtype, (carry.t.shape[0], *shape))
-        return {key: seen[key].clone() if key in self.env._aliased else seen[key] for key in forms}
+        return {key: _own(seen[key]) if key in self.env._aliased else seen[key].contiguous() for key in forms}
 
     def seen(self, carry: Carry) -> Fields:
         """The observation by key, with ``action_mask`` and ``("info", name)`` where the implementation gives them."""
@@ -93,8 +99,11 @@ class Core:
 
     def advance(self, carry: Carry, action: Tensor) -> tuple[Carry, Outcome]:
         """One step of every row: the next carry, and what is seen of it (the terminal observation where one ends)."""
+        draw = drawn(carry.k0, carry.k1, carry.t, self.env.environment.step_phase, self.drawn_at_step)
+        return self._advanced(carry, action, draw)
+
+    def _advanced(self, carry: Carry, action: Tensor, draw: Draw) -> tuple[Carry, Outcome]:
         env, rows = self.env, carry.t.shape[0]
-        draw = Draw(carry.k0, carry.k1, carry.t, env.environment.step_phase)
         state, reward, terminated = env.transition(self.state(carry.fields, carry.t), action, draw)
         expect("reward", reward, env._reward_dtype, (rows,))
         expect("terminated", terminated, torch.bool, (rows,))
@@ -113,9 +122,14 @@ class Core:
         Returns the carry that the step led to (where the environment shows its state, else None), the outcome, and the
         carry and the observations with which the next step begins.
         """
-        after, outcome = self.advance(carry, action)
-        renewed, seen = self.renew_masked(after, outcome.observation, outcome.done)
-        return after if self.env.expose_state else None, outcome, renewed, seen
+        phases = self.env.environment.step_phase, self.env.environment.reset_phase
+        ranges = self.drawn_at_step, self.drawn_at_reset
+        clock = carry.k0, carry.k1, carry.t
+        draw, begun = drawn_and_begun(*clock, phases, ranges, carry.seed, carry.episode, 1)
+        first = self._first(carry.seed, carry.episode + 1, *begun)
+        after, outcome = self._advanced(carry, action, draw)
+        renewed = select(outcome.done, first, after)
+        return after if self.env.expose_state else None, outcome, renewed, self.observation(renewed)
 
     def renew_masked(self, carry: Carry, seen: Fields, mask: Tensor) -> tuple[Carry, Fields]:
         """The next episode of the rows of a mask (bool [N]), computed for all rows."""
@@ -141,6 +155,16 @@ def observation_name(key: Any) -> str:
     return "observation" if key == "observation" else f"observation {key!r}"
 
 
+def laid(value: Tensor) -> Tensor:
+    """``[N, ...]`` in memory that lies as ``[..., N]``; the value itself where it does so already."""
+    lane = value.movedim(0, -1)
+    return value if lane.is_contiguous() else lane.contiguous().movedim(-1, 0)
+
+
+def _own(value: Tensor) -> Tensor:
+    return value.clone(memory_format=torch.contiguous_format)
+
+
 def select_fields(mask: Tensor, new: Fields, old: Fields) -> Fields:
     """``new`` where the mask (bool [N]) is true, else ``old``, field by field."""
     return {name: torch.where(_aligned(mask, old[name]), new[name], old[name]) for name in old}
@@ -148,7 +172,7 @@ def select_fields(mask: Tensor, new: Fields, old: Fields) -> Fields:
 
 def select(mask: Tensor, new: Carry, old: Carry) -> Carry:
     """``new`` where the mask is true, else ``old``."""
-    rest = (torch.where(mask, one, other) for one, other in zip(new[1:], old[1:], strict=True))
+    rest = (one if one is other else torch.where(mask, one, other) for one, other in zip(new[1:], old[1:], strict=True))
     return Carry(select_fields(mask, new.fields, old.fields), *rest)
 
 

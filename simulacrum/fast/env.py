@@ -19,9 +19,9 @@ from ..spec.package import pickle_by_loader
 from ..spec.state import CLOCK, field_names, state_class
 from .access import StateAccess
 from .actions import ActionChecker
-from .compiling import Compiling, padded
+from .compiling import Compiling, padded_rows
 from .core import Carry, Core, Fields, Outcome, select, select_fields
-from .plain import PlainSteps
+from .plain import OUTCOME, PlainSteps
 from .probe import Forms, probe
 from .specs import done_spec, free_spec, leaf_spec, observation_keys, torch_dtype
 
@@ -164,6 +164,8 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
         """The same in any dtype, from arrays too. Constants are made once; never write to one."""
         value = value.tolist() if hasattr(value, "tolist") else value
         key = (repr(value), dtype)
+        if torch.compiler.is_compiling() and key in self._places:
+            return self._packed[dtype][self._places[key]]  # a number in the code would turn divisions into products
         found = self._constants.get(key)
         if found is None:
             found = torch.tensor(value, dtype=dtype, device=self.device)
@@ -192,6 +194,9 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
                 for name in CLOCK:
                     keeper["clock", name] = free_spec(torch.empty(1, dtype=torch.int64), size, device)
         self.observation_spec = observation
+        self._nested = any(isinstance(key, tuple) for key in self._observation_forms)
+        first = (key[0] if isinstance(key, tuple) else key for key in self._observation_forms)
+        self._usual_keys = frozenset([*first, "done", "terminated", "truncated", "action", "state", "clock"])
 
     @property
     def _space(self) -> Any:
@@ -244,6 +249,17 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
 
     def _step_and_maybe_reset(self, tensordict: TensorDictBase) -> tuple[TensorDictBase, TensorDictBase]:
         """The step, and the next episode of the rows that ended, in one pass."""
+        if type(tensordict) is TensorDict and self._usual_keys.issuperset(tensordict.keys()):
+            self._assert_tensordict_shape(tensordict)
+            after, outcome, seen = self._fused(self._action(tensordict))
+            done = self._result(after, outcome)
+            tensordict._set_str("next", done, validated=True, inplace=False, non_blocking=False)
+            action = {"action": tensordict._get_str("action", None)}
+            return tensordict, self._tensordict(self._visible(self._carry, seen), self._no_flags(), action)
+        return self._step_and_maybe_reset_others(tensordict)
+
+    def _step_and_maybe_reset_others(self, tensordict: TensorDictBase) -> tuple[TensorDictBase, TensorDictBase]:
+        """The same for a TensorDict with more in it than a reset shows, and an action."""
         if "_step" in tensordict.keys() or "next" in tensordict.keys():
             return super()._step_and_maybe_reset(tensordict)  # TorchRL's rules for these keys
         if tensordict.device != self.device:
@@ -270,24 +286,33 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
         """The next episodes of the rows of a mask; ``seen`` may be empty when nobody looks."""
         if self.resets == "masked":
             return self._renew_masked(carry, seen, mask)
-        rows = mask.nonzero().squeeze(-1)
-        if not len(rows):
+        if self._compile_options is None:
+            rows = mask.nonzero().squeeze(-1)
+            return self._renew_rows(carry, seen, rows) if len(rows) else (carry, seen)
+        padded = padded_rows(mask)
+        if padded is None:
             return carry, seen
-        return self._renew_rows(carry, seen, rows if self._compile_options is None else padded(rows, self._rows))
+        if self._lanes is not None and carry is self._lanes.carry:
+            return carry, self._lanes.renewed(padded, seen)
+        return self._renew_rows(carry, seen, padded)
 
     def _action(self, tensordict: TensorDictBase) -> Tensor:
-        action = self._action_checker.check_form(tensordict.get("action", None), self.batch_size)
-        action = action.reshape(self._rows, *action.shape[len(self.batch_size) :])
+        action = self._action_checker.check_form(tensordict._get_str("action", None), self.batch_size)
+        if len(self.batch_size) != 1:
+            action = action.reshape(self._rows, *action.shape[len(self.batch_size) :])
         if self.validate_actions:
             self._action_checker.check_values(action)
         return action
 
     def _result(self, carry: Carry | None, outcome: Outcome) -> TensorDictBase:
-        rest = {name: getattr(outcome, name) for name in ("reward", "terminated", "truncated", "done")}
-        shaped = {name: value.reshape(*self.batch_size, 1) for name, value in rest.items()}
-        return self._tensordict(self._visible(carry, outcome.observation), shaped)
+        rest = dict(zip(OUTCOME, outcome[1:], strict=True))
+        if outcome.reward.ndim <= len(self.batch_size):  # which a step in place gives in these shapes
+            rest = {name: value.reshape(*self.batch_size, 1) for name, value in rest.items()}
+        return self._tensordict(self._visible(carry, outcome.observation), rest)
 
     def _visible(self, carry: Carry | None, seen: Fields) -> dict[Any, Any]:
+        if not (self._nested or self.expose_state):
+            return {key: self._shaped(value) for key, value in seen.items()}
         values: dict[Any, Any] = {}
         for key, value in seen.items():
             if isinstance(key, tuple):
@@ -297,14 +322,23 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
         return {**values, **self._exposed(carry)} if self.expose_state and carry is not None else values
 
     def _no_flags(self) -> dict[str, Tensor]:
-        size, device = (*self.batch_size, 1), self.device
-        return {
-            name: torch.zeros(size, dtype=torch.bool, device=device) for name in ("done", "terminated", "truncated")
-        }
+        flags = None if self._lanes is None else self._lanes.no_flags()
+        if flags is None:  # one allocation, not three
+            flags = torch.zeros((3, *self.batch_size, 1), dtype=torch.bool, device=self.device).unbind(0)
+        return dict(zip(("done", "terminated", "truncated"), flags, strict=True))
 
     def _tensordict(self, *parts: dict[Any, Any]) -> TensorDict:
-        values = {key: value for part in parts for key, value in part.items()}
-        return TensorDict(values, batch_size=self.batch_size, device=self.device)
+        values: dict[Any, Any] = {}
+        for part in parts:
+            values.update(part)
+        if self._nested or self.expose_state:
+            values = {
+                key: self._tensordict(value) if isinstance(value, dict) else value for key, value in values.items()
+            }
+        made: TensorDict = TensorDict._new_unsafe(  # which does not check what is right by construction
+            values, batch_size=self.batch_size, device=self.device, nested=False
+        )
+        return made
 
     def forward(self) -> FastEnv[StateT]:
         """Itself, so that ``SerialEnv(2, env)`` and ``ParallelEnv(2, env)`` take an environment for a function.

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from .core import Carry, Core, Fields, Outcome, place_fields, select_fields
+from .lanes import Lanes
 
 OUTCOME = ("reward", "terminated", "truncated", "done")
 
@@ -25,6 +26,7 @@ class PlainSteps:
     _rows: int
     _carry: Carry | None
     _core: Core
+    _lanes: Lanes | None
     _next_seeds: Tensor | None
     _observation_forms: dict[Any, tuple[torch.dtype, tuple[int, ...]]]
     _advance: Callable[[Carry, Tensor], tuple[Carry, Outcome]]
@@ -101,7 +103,8 @@ class PlainSteps:
     def plain_step_and_reset(self, action: Tensor) -> tuple[Outcome, Fields]:
         """One step of every row, and the next episode of those that ended: what the step showed, what is seen now."""
         _, outcome, seen = self._fused(action)
-        return outcome, seen
+        rest = (value.reshape(self._rows) for value in outcome[1:])
+        return Outcome(outcome.observation, *rest), seen
 
     def step_into(self, action: Tensor, ended: Fields, now: Fields) -> None:
         """One step of every row, and the next episode of those that ended, written into the caller's memory.
@@ -119,13 +122,28 @@ class PlainSteps:
                 tensor.copy_(values[key].reshape(tensor.shape))
 
     def _fused(self, action: Tensor) -> tuple[Carry | None, Outcome, Fields]:
-        """The same, with the carry that the step led to (None where resets are masked and the state is not shown)."""
+        """The same, with the carry that the step led to (None where nothing shows it). The reward and the flags are
+        ``[N]`` or ``[*batch_size, 1]``."""
         before = self._begun()
+        if self._lanes is not None and not action.requires_grad:
+            return self._fused_in_place(self._lanes, before, action)
         if self.resets == "masked":
             after, outcome, self._carry, seen = self._advance_masked(before, action)
             return after, outcome, seen
         after, outcome = self._advance(before, action)
         self._carry, seen = self._renew(after, outcome.observation, outcome.done)
+        return after, outcome, seen
+
+    def _fused_in_place(self, lanes: Lanes, before: Carry, action: Tensor) -> tuple[Carry | None, Outcome, Fields]:
+        lanes.take(before)
+        masked = self.resets == "masked" or lanes.cheap_to_begin
+        after, outcome, seen = lanes.advance(action, masked)
+        if before is not lanes.carry:
+            self._carry = lanes.carry
+        if not masked:
+            carry, seen = self._renew(lanes.carry, outcome.observation, outcome.done.view(self._rows))
+            if carry is not lanes.carry:
+                self._carry = carry
         return after, outcome, seen
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..errors import OutputError
-from ..rng.tensor import Draw, episode_keys
+from ..rng.tensor import AskedDraw, episode_keys
 from .core import Carry, expect, observation_name
 from .specs import observation_keys, torch_dtype
 
@@ -31,15 +31,17 @@ def probe(env: FastEnv[Any]) -> tuple[Forms, Forms, frozenset[Any]]:
     core, environment = env._core, env.environment
     zero = torch.zeros(ROWS, dtype=torch.int64, device=env.device)
     k0, k1 = episode_keys(zero, zero)
-    state = env.initial(Draw(k0, k1, zero, environment.reset_phase))
+    first_draw = AskedDraw(k0, k1, zero, environment.reset_phase)
+    state = env.initial(first_draw)
     fields = {name: getattr(state, name) for name in env._field_names}
     field_forms = {name: _form(f"initial: state field {name}", value) for name, value in fields.items()}
     carry = Carry(fields, zero, zero, zero, k0, k1)
     action = _some_action(env)
 
+    step_draw = AskedDraw(k0, k1, zero, environment.step_phase)
+
     def transition() -> tuple[Any, Any, Any]:
-        draw = Draw(k0, k1, zero, environment.step_phase)
-        result: tuple[Any, Any, Any] = env.transition(core.state(fields, zero), action, draw)
+        result: tuple[Any, Any, Any] = env.transition(core.state(fields, zero), action, step_draw)
         return result
 
     inputs = {**{f"state field {name}": value for name, value in fields.items()}, "action": action}
@@ -65,6 +67,7 @@ def probe(env: FastEnv[Any]) -> tuple[Forms, Forms, frozenset[Any]]:
     next_fields = {("state", name): getattr(after, name) for name in env._field_names}
     again, reward_again, terminated_again = core.seen(carry), *transition()[1:]  # memory that is met twice lives on
     lasting = [*fields.values(), *next_fields.values(), action, *again.values(), reward_again, terminated_again]
+    core.drawn_at_reset, core.drawn_at_step = tuple(first_draw.asked), tuple(step_draw.asked)
     outputs = {**seen, "reward": reward, "terminated": terminated}
     return field_forms, seen_forms, _within(outputs, lasting) | _within(next_fields, [action])
 

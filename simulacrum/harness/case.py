@@ -30,7 +30,8 @@ class Case:
         watched: the rows that have a reference; all by default.
         fused: whether the fast side takes ``step_and_maybe_reset``, or ``step`` and then ``reset``.
         form: one of ``FORMS``: in what the fast side is wrapped.
-        options: of the fast environment: ``resets``, ``device``, ``compile``, ``expose_state`` ...
+        options: of the fast environment: ``resets``, ``device``, ``compile``, ``expose_state`` ..., and ``kernel``:
+            whether it is the kernel form; the tensor form by default, or the only one that there is.
         constants: values in the place of the package's own, for a smaller world.
         laws: whether the package's invariants, bounds and termination causes are looked at in every state as well.
     """
@@ -70,6 +71,11 @@ class Case:
     def watched_rows(self) -> np.ndarray:
         """The rows that have a reference."""
         return np.arange(self.rows) if self.watched is None else self.watched
+
+    @property
+    def kernel(self) -> bool:
+        """Whether the fast side is the kernel form."""
+        return bool(self.options.get("kernel", False))
 
     @property
     def shows_state(self) -> bool:

@@ -22,6 +22,8 @@ def check_fit(package: Package, case: Case) -> None:
     try:
         _check_constants(package, case)
         world = case.world(package)
+        if case.kernel and "kernel" not in package.forms:
+            raise ValueError("case.options, kernel: expected a package with a kernel form, this one has none")
         _check_device(str(case.options.get("device", "cpu")))
         if case.starts is not None:
             _check_starts(world, case.starts)

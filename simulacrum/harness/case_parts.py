@@ -13,7 +13,7 @@ from .values import decoded, expected
 
 FORMS = ("bare", "TransformedEnv", "VectorEnv Disabled", "VectorEnv SameStep")
 CLOCKS = {"clock.seed": np.dtype(np.uint64), "clock.episode": np.dtype(np.int64), "clock.t": np.dtype(np.int64)}
-OPTIONS = {"device": str, "resets": str, "compile": bool, "expose_state": bool}  # those that checks set
+OPTIONS = {"device": str, "resets": str, "compile": bool, "expose_state": bool, "kernel": bool}  # those that checks set
 MOST_RESETS = 4096
 Parts = dict[str, Any]
 

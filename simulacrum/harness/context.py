@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shlex
 import traceback
 import zlib
@@ -24,7 +25,7 @@ from .places import writable_folder
 from .playback import Divergence
 from .profile import Profile
 from .records import Record
-from .surroundings import compilation_possible
+from .surroundings import compilation_possible, kernels_possible
 
 Progress = Callable[[str, float], None]
 Cases = Case | Sequence[Case] | None
@@ -47,6 +48,8 @@ class Context:
         rng: a NumPy generator of its own, which follows from the profile's seed and the check's name.
         counts: how much was compared; ``notes``: what the report should repeat; ``findings``: what is wrong.
         facts: what the report keeps under the check's name (throughput's figures, say).
+
+    It makes environments of the package's first form; :meth:`of` gives the same check on another.
     """
 
     def __init__(self, name: str, package: Package, profile: Profile, progress: Progress | None = None) -> None:
@@ -57,10 +60,47 @@ class Context:
         self.findings: list[Finding] = []
         self.facts: dict[str, Any] = {}
         self._progress = progress or (lambda name, share: None)
+        self._form: str | None = None
+
+    @property
+    def form(self) -> str:
+        """The form of the fast side that is checked: ``tensor`` or ``kernel``."""
+        return self._form or next(iter(self.package.forms))
+
+    @property
+    def fast(self) -> type[FastEnv[Any]]:
+        """The class of that form."""
+        made: type[FastEnv[Any]] = self.package.forms[self.form]
+        return made
+
+    @property
+    def further_forms(self) -> list[str]:
+        """The forms beside the package's first that can run here: a kernel is built with a C compiler."""
+        further = list(self.package.forms)[1:]
+        if "kernel" in further and not kernels_possible():
+            self.note('no C compiler, so the kernel form was not compared: form="kernel" will not load')
+            further.remove("kernel")
+        return further
+
+    def of(self, form: str) -> Context:
+        """The same check, its findings and its generator, on another form, on the CPU; what it counts is named so."""
+        other = copy.copy(self)
+        other._form = form
+        other.profile = replace(self.profile, devices=("cpu",), compiled=self.profile.compiled and form == "tensor")
+        return other
+
+    @property
+    def case_options(self) -> dict[str, Any]:
+        """What the options of a case say of the form."""
+        return {"kernel": True} if self.form == "kernel" else {}
 
     def count(self, what: str, number: int = 1) -> None:
         """Add to a count."""
-        self.counts[what] += int(number)
+        self.counts[self._counted(what)] += int(number)
+
+    def _counted(self, what: str) -> str:
+        """A count's name, or a note, of a form that was chosen by :meth:`of`."""
+        return what if self._form is None else f"{self._form}: {what}"
 
     def count_causes(self, ended: Record) -> None:
         """Add the terminations of a step to the count of each declared cause that was there."""
@@ -69,6 +109,7 @@ class Context:
 
     def note(self, text: str) -> None:
         """Something that the report repeats."""
+        text = self._counted(text)
         if text not in self.notes:
             self.notes.append(text)
 
@@ -97,7 +138,7 @@ class Context:
 
     def met(self, what: str, declared: str) -> None:
         """End the check with a finding when it never met what the spec declares."""
-        if not self.counts[what]:
+        if not self.counts[self._counted(what)]:
             self.fail(f"no {what} seen, though spec.md declares {declared}: this run proves nothing about it")
 
     def not_applicable(self, reason: str) -> NoReturn:
@@ -107,7 +148,10 @@ class Context:
 
     @property
     def compiled(self) -> bool:
-        """Whether compiled graphs are to be compared: the profile asks for them, and they can be built here."""
+        """Whether compiled graphs are to be compared: the profile asks for them, there is a tensor form, and they can
+        be built here."""
+        if self.form != "tensor":
+            return False
         if self.profile.compiled and not compilation_possible():
             self.note("no working C++ compiler, so compiled graphs were not compared: compile=True will not load")
             return False
@@ -117,8 +161,7 @@ class Context:
         """A fast environment of N rows with seeds (an int, or uint64 [N]) on the profile's first device."""
         seed = torch.from_numpy(seeds.view(np.int64).copy()) if isinstance(seeds, np.ndarray) else seeds
         options = {"device": self.profile.devices[0], "expose_state": True, **options}
-        env: FastEnv[Any] = self.package.fast(batch_size=[rows], seed=seed, **options)
-        return env
+        return self.fast(batch_size=[rows], seed=seed, **options)
 
     def replay_command(self) -> str:
         """The command that runs this check again with the same seed."""
@@ -135,7 +178,9 @@ class Context:
         return f"{type(error).__name__}: {error}" + "".join(places)
 
     def _add(self, finding: Finding, case: Cases) -> None:
-        finding = replace(finding, replay=self.replay_command())
+        where = "" if self._form is None else f"{self._form} form"
+        setting = ", ".join(filter(None, (where, finding.setting)))
+        finding = replace(finding, setting=setting, replay=self.replay_command())
         cases = [case] if isinstance(case, Case) else list(case or ())
         if cases:
             folder = writable_folder(self.package.path) / "failures"

@@ -39,6 +39,7 @@ CHECKS = (  # those that see more with another seed
     "invariant_sweep",
     "constants",
     "symmetries",
+    "forms",
 )
 OUTCOMES = ("passed", "failed", "not_applicable")
 

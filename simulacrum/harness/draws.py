@@ -31,7 +31,8 @@ def note_draws(references: References, fast: FastRows, rows: np.ndarray, made: D
             outcomes = draw.outcome.cpu().numpy()
             made["fast"].extend((row, draw._replace(outcome=outcomes[row])) for row in rows.tolist())
 
-    _wrap(fast.bare, note_rows)
+    if not fast.options.get("kernel"):  # which draws out of sight
+        _wrap(fast.bare, note_rows)
 
 
 def _wrap(env: Any, note: Any) -> None:

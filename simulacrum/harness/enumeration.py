@@ -25,9 +25,11 @@ from .laws import broken
 from .outcomes import LIMIT, Outcomes, TooLarge, all_actions, outcomes, seed_with
 from .pure import PureFast, PureReference
 from .records import FormError, Record, difference, plain, take
+from .seeded import SeededFast
 from .sources import policy_actions
 
 CHUNK = 8192  # rows of one batch
+Fast = PureFast | SeededFast
 
 
 class Level(NamedTuple):
@@ -74,7 +76,9 @@ class World:
         self.context, self.name, self.constants = context, name, dict(constants)
         self.package = package = context.package.with_constants(constants)
         self.reference = PureReference(package)
-        self.fast = PureFast(package, context.profile.devices[0])
+        self.fast: Fast = SeededFast(context, package)
+        if context.form == "tensor":
+            self.fast = PureFast(package, context.profile.devices[0])
         self.resets, self.steps = outcomes(package, "reset"), outcomes(package, "step")
         self.actions, exhaustive = all_actions(package)
         self.exhaustive = exhaustive and self.resets.exhaustive and self.steps.exhaustive
@@ -182,7 +186,7 @@ class World:
             self._fail(f"{message} {when}, on both sides: {_shown(reference, row)}", row, drawn, states, actions)
         return reference
 
-    def _of(self, side: PureReference | PureFast, drawn: _Drawn, states: Record | None, actions: Any) -> Record:
+    def _of(self, side: PureReference | Fast, drawn: _Drawn, states: Record | None, actions: Any) -> Record:
         if states is None:
             return side.initial(drawn.outcomes)
         return side.transition(states, actions, drawn.outcomes, drawn.which)
@@ -214,9 +218,15 @@ class World:
             return None
         seeds = np.array([seed], np.uint64)
         if states is None:
-            return Case(seeds=seeds, constants=self.constants, laws=True)
+            return Case(seeds=seeds, constants=self.constants, laws=True, options=self.context.case_options)
         starts = {**take(states, [row]), "clock.seed": seeds}
-        return Case(starts=starts, actions=actions[None, [row]], constants=self.constants, laws=True)
+        return Case(
+            starts=starts,
+            actions=actions[None, [row]],
+            constants=self.constants,
+            laws=True,
+            options=self.context.case_options,
+        )
 
     def _draws_are_the_tables(self) -> None:
         """Every draw was made as the slot table says, on which the probabilities rest."""

@@ -15,19 +15,30 @@ from ..reference import state_of
 from ..rng.fixed import FixedDraw, tensor
 from ..spec import Example, Package, ResetExample
 from .context import Context
+from .injection import SingleFast
+from .lockstep import FastRows
+from .playback import FORMS
+from .records import Record
+from .seeded import seeds_with
 
 Values = dict[str, Any]
 State = Mapping[str, Any]
+Asked = list[Any] | None
+
+
+class NoSeed(Exception):
+    """No seed was found that has the draws of an example."""
 
 
 class _Side(Protocol):
-    """One implementation: the values by name of a transition or a first state, and the draws that were asked for."""
+    """One implementation: the values by name of a transition or a first state, and the draws that were asked for; None
+    where they are not seen."""
 
     name: str
 
-    def transition(self, state: State, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, list[Any]]: ...
+    def transition(self, state: State, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, Asked]: ...
 
-    def initial(self, draws: dict[int, Any]) -> tuple[Values, list[Any]]: ...
+    def initial(self, draws: dict[int, Any]) -> tuple[Values, Asked]: ...
 
 
 Run = Callable[[Context, _Side, str], None]
@@ -38,16 +49,29 @@ def run_examples(context: Context) -> None:
 
     Each difference is a finding of its own, and so is an exception, so that one example hides no other.
     """
+    fast = _FastSide(context.package) if context.form == "tensor" else _SeededSide(context)
+    _run(context, _ReferenceSide(context.package), fast)
+
+
+def run_seeded_examples(context: Context) -> None:
+    """The same on a form that draws out of sight alone: those examples whose draws a seed has."""
+    _run(context, _SeededSide(context))
+
+
+def _run(context: Context, *sides: _Side) -> None:
     package = context.package
     runs: list[tuple[str, int, Run]] = [
         *((f"example {one.name}", 1, partial(_transition, example=one)) for one in package.spec.examples),
         *((f"reset example {one.name!r}", 0, partial(_initial, first=one)) for one in package.spec.reset_examples),
     ]
-    for side in (_ReferenceSide(package), _FastSide(package)):
+    for side in sides:
         for name, steps, run in runs:
             where, before = f"{name}, {side.name}", len(context.findings)
             try:
                 run(context, side, where)
+            except NoSeed:
+                context.note(f"{where}: not run, for no seed that was tried has these draws")
+                continue
             except Exception as error:
                 context.problem(f"{where}: {type(error).__name__}: {error}")
             context.findings[before:] = [replace(one, steps=steps, rows=1) for one in context.findings[before:]]
@@ -107,8 +131,10 @@ def _seen(observation: Any) -> Values:
     return {"observation": observation}
 
 
-def _draws(context: Context, where: str, asked: list[Any], draws: dict[int, Any]) -> None:
+def _draws(context: Context, where: str, asked: Asked, draws: dict[int, Any]) -> None:
     """The draws that were made are those of the slot table: distribution, arguments, and how often."""
+    if asked is None:
+        return
     stated = {slot.number: slot for slot in context.package.spec.slots.values()}
     made: dict[int, int] = {}
     for number, kind, count, arguments in asked:
@@ -148,7 +174,7 @@ class _ReferenceSide:
         self.package, self.env = package, package.reference()
         self.env.reset(seed=0)
 
-    def transition(self, state: State, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, list[Any]]:
+    def transition(self, state: State, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, Asked]:
         env = self.env
         draw = FixedDraw(draws)
         env.set_state(
@@ -161,7 +187,7 @@ class _ReferenceSide:
         after.t = int(state["t"]) + 1
         return {**self._view(after), "reward": env._reward_type(reward), "terminated": terminated}, draw.asked
 
-    def initial(self, draws: dict[int, Any]) -> tuple[Values, list[Any]]:
+    def initial(self, draws: dict[int, Any]) -> tuple[Values, Asked]:
         draw = FixedDraw(draws)
         state = self.env.initial(draw)
         state.t = 0
@@ -178,7 +204,7 @@ class _FastSide:
     def __init__(self, package: Package) -> None:
         self.package, self.env = package, package.fast(batch_size=[1], seed=0)
 
-    def transition(self, state: State, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, list[Any]]:
+    def transition(self, state: State, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, Asked]:
         draw = FixedDraw(draws, _row)
         fields = {name: torch.from_numpy(value[None].copy()) for name, value in state.items() if name != "t"}
         core, t = self.env._core, torch.tensor([int(state["t"])])
@@ -188,7 +214,7 @@ class _FastSide:
         values = self._view({name: getattr(after, name) for name in self.env._field_names}, t + 1)
         return {**values, "reward": reward[0].numpy(), "terminated": terminated[0].numpy()}, draw.asked
 
-    def initial(self, draws: dict[int, Any]) -> tuple[Values, list[Any]]:
+    def initial(self, draws: dict[int, Any]) -> tuple[Values, Asked]:
         draw = FixedDraw(draws, _row)
         state = self.env.initial(draw)
         fields = {name: getattr(state, name) for name in self.env._field_names}
@@ -199,6 +225,35 @@ class _FastSide:
         seen = self.env.observation(self.env._core.state(fields, t))
         seen = {key: value[0].numpy() for key, value in seen.items()} if isinstance(seen, dict) else seen[0].numpy()
         return {**values, **_seen(seen)}
+
+
+class _SeededSide:
+    """A form that draws out of sight: with a seed that has the draws of the example."""
+
+    name = FORMS["kernel"]
+
+    def __init__(self, context: Context) -> None:
+        self.context, self.package = context, context.package
+
+    def transition(self, state: State, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, Asked]:
+        seed = self._seed("step", int(state["t"]), draws)
+        start: Record = {f"state.{name}": value[None] for name, value in state.items() if name != "t"}
+        start |= {"clock.seed": seed, "clock.episode": np.zeros(1, np.int64), "clock.t": np.array([int(state["t"])])}
+        return self._view(SingleFast(self.package, self.context.env(1, 0), start).step(action[None]).ended), None
+
+    def initial(self, draws: dict[int, Any]) -> tuple[Values, Asked]:
+        env = self.context.env(1, self._seed("reset", 0, draws))
+        return self._view(FastRows(self.package, env).reset()), None
+
+    def _seed(self, phase: str, t: int, draws: dict[int, Any]) -> np.ndarray:
+        wanted = {slot: np.asarray(value).reshape(1, -1) for slot, value in draws.items()}
+        seeds, found = seeds_with(self.package, phase, t, wanted)
+        if not found[0]:
+            raise NoSeed
+        return seeds
+
+    def _view(self, record: Record) -> Values:
+        return {name.replace(".", " "): value[0] for name, value in record.items()}
 
 
 def _row(value: Any, dtype: str) -> torch.Tensor:

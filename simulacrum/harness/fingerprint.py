@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from .. import native
+from ..errors import SimulacrumError
 from ..spec.package import IGNORED_FOLDERS, IGNORED_PREFIXES, Package
 
 FRAMEWORK = Path(__file__).resolve().parent.parent
 DISTRIBUTIONS = ("torch", "torchrl", "tensordict", "gymnasium", "numpy", "Cython")
 NATIVE_SOURCES = ("rng/threefry.pyx",)
+KERNEL = "kernel.pyx"  # of a package
 DRIVER = Path("/proc/driver/nvidia")
 
 
@@ -90,6 +92,22 @@ def binaries() -> Mapping[str, str]:
     if not native.enabled():
         return {}
     return {name: native.checksum(FRAMEWORK / name) for name in NATIVE_SOURCES}
+
+
+def kernel_binary(package: Package) -> dict[str, str]:
+    """SHA-256 of the binary of a package's kernel, built if need be; nothing where it has none, or none can be built.
+
+    It imports the package's ``fast.py``, and torch with it. Only who loads the kernel needs it.
+    """
+    if KERNEL not in package.files or not native.enabled():
+        return {}
+    from ..kernel.build import checksum
+
+    try:
+        found = checksum(package)
+    except SimulacrumError:  # it does not build, which the battery tells
+        found = None
+    return {} if found is None else {KERNEL: found}
 
 
 def forget() -> None:

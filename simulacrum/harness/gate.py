@@ -22,6 +22,7 @@ from .places import REPORT, SIGNATURE, report_path
 from .report import FORMAT, read
 
 SHOWN = 12  # changed files named in a message
+FORMS = ("tensor", "kernel")
 
 
 class Refusal(Enum):
@@ -65,17 +66,48 @@ def admit(
     target: str | os.PathLike[str], *, form: str | None = "tensor", mode: str = "eager", device: Any = "cpu"
 ) -> Package:
     """The package behind a path, a bare name or an ID, when a fresh, passing report covers the combination of ``form``,
-    ``mode`` (``eager`` or ``compiled``) and device; ``form=None`` asks for the reference alone.
+    ``mode`` (``eager`` or ``compiled`` of the tensor form, ``native`` of the kernel) and device; ``form=None`` asks for
+    the reference alone.
 
     What is returned holds the very bytes that were compared with the report. Raises
     :class:`~simulacrum.errors.GateError`, or :class:`~simulacrum.errors.PackageError` where there is no such package.
     """
-    package = Package.read(resolve(target))
-    report = _Report(package)
-    report.compare()
+    package, report = _fresh(target)
     if form is not None:
         report.require_combination(form, mode, str(device).split(":")[0])
     return package
+
+
+def admit_fast(
+    target: str | os.PathLike[str], form: str | None = None, *, compiled: bool = False, device: Any = "cpu"
+) -> tuple[Package, str]:
+    """The same for the fast side: the package, and the form that was asked for, or else the fastest one that the report
+    covers on the device: compiled, or not compiled.
+
+    Raises also ValueError for a form that there is none of, and for a kernel that is to be compiled.
+    """
+    if form not in (None, *FORMS):
+        raise ValueError(f"form: expected None or one of {FORMS}, got {form!r}")
+    if form == "kernel" and compiled:
+        raise ValueError("compile: a kernel has nothing to compile; leave it out, or take form='tensor'")
+    package, report = _fresh(target)
+    kind = str(device).split(":")[0]
+    form = form or report.fastest(compiled, kind)
+    report.require_combination(form, "native" if form == "kernel" else "compiled" if compiled else "eager", kind)
+    return package, form
+
+
+def covered(target: str | os.PathLike[str]) -> list[str]:
+    """The combinations that a report covers, in words: ``"kernel native cpu"``. Raises as :func:`admit`."""
+    return [" ".join(one.values()) for one in _fresh(target)[1].content["combinations"]]
+
+
+def _fresh(target: str | os.PathLike[str]) -> tuple[Package, _Report]:
+    """A package and its report, which is fresh and passing."""
+    package = Package.read(resolve(target))
+    report = _Report(package)
+    report.compare()
+    return package, report
 
 
 class _Report:
@@ -121,16 +153,38 @@ class _Report:
             ("machine", Refusal.OTHER_MACHINE, "it was validated on another machine"),
             ("native", Refusal.NATIVE_CHANGED, "it was validated with other native binaries"),
         ):
-            self._same(old[part], new[part], reason, what)
+            before = dict(old[part])
+            before.pop(fingerprint.KERNEL, None)  # which is looked at when it is to load
+            self._same(before, new[part], reason, what)
+
+    def fastest(self, compiled: bool, device: str) -> str:
+        """The fastest form that is covered on a device, compiled or not; the tensor form where there is none.
+
+        By the report's own measurement, which is of its first device: where it covers several, a kernel comes first.
+        """
+        modes = ("compiled",) if compiled else ("native", "eager")
+        covered = self.content["combinations"]
+        found = [one for one in covered if one["device"] == device and one["mode"] in modes]
+        forms = sorted({one["form"] for one in found}, key=("kernel", *FORMS).index) or ["tensor"]
+        names = {form: "kernel" if form == "kernel" else modes[-1] for form in forms}
+        rates = {form: self.content["throughput"].get(f"{name} steps per second") for form, name in names.items()}
+        if len({one["device"] for one in covered}) > 1 or not all(type(rate) is int for rate in rates.values()):
+            return forms[0]
+        return max(forms, key=lambda form: rates[form])
 
     def require_combination(self, form: str, mode: str, device: str) -> None:
-        """Refuse a combination that the report does not cover."""
+        """Refuse a combination that the report does not cover, and a kernel whose binary is not the one it covers."""
         asked = {"form": form, "mode": mode, "device": device}
         covered = self.content["combinations"]
         if asked not in covered:
             listed = "; ".join(" ".join(one.values()) for one in covered) or "nothing"
             self.devices.append(device)
             self._refuse(Refusal.NOT_COVERED, f"its report does not cover {form} {mode} {device}; it covers: {listed}")
+        if form == "kernel":
+            name, native = fingerprint.KERNEL, self.content["fingerprint"]["native"]
+            old = {name: native[name]} if name in native else {}
+            new = fingerprint.kernel_binary(self.package)
+            self._same(old, new, Refusal.NATIVE_CHANGED, "its kernel was validated as another binary")
 
     def _check_signature(self, data: bytes) -> None:
         try:

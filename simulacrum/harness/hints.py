@@ -12,7 +12,7 @@ from ..rng.recorded import Made
 from ..spec import Package
 from .case import Case
 from .patterns import Evidence, told
-from .playback import AFTER_MASK, AFTER_STEP, NEXT_FIRST, Replay
+from .playback import AFTER_MASK, AFTER_STEP, FORMS, NEXT_FIRST, Replay
 from .records import Record, observation_names, plain, snapshot, take
 
 
@@ -22,7 +22,8 @@ def hint(package: Package, case: Case, shown: Replay, shrunk: bool = True) -> st
     if shown.divergence is None:
         return ""
     seen = evidence(case.world(package), case, shown)
-    return told(seen if shrunk else replace(seen, rows=1))
+    text = told(seen if shrunk else replace(seen, rows=1))
+    return text.replace(FORMS["tensor"], FORMS["kernel"]) if case.kernel else text
 
 
 def evidence(package: Package, case: Case, shown: Replay) -> Evidence:

@@ -15,7 +15,7 @@ from ..spec import Package
 from .case import Case
 from .context import Context
 from .finding import Finding
-from .lockstep import FastRows
+from .lockstep import BESIDE, OTHER_FORM, FastRows
 from .records import Record, difference, plain, stacked_record, take
 from .sources import legal_actions
 
@@ -121,6 +121,18 @@ class SingleFast:
         return Transitions(self.before, self.fast.record(env.step(self.fast.td.set("action", action)).get("next")))
 
 
+class OtherForm:
+    """Another form in the place of the reference: all rows at once, in batches of any size."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def __call__(self, states: Record, actions: np.ndarray) -> Transitions:
+        """Step every row once."""
+        env = self.context.env(len(actions), 0)
+        return SingleFast(self.context.package, env, states).step(actions)
+
+
 class Injector:
     """Compares single transitions of both sides, and ends the check at the first that differs.
 
@@ -128,6 +140,7 @@ class Injector:
         context: the running check.
         label: says of a row's state whether rollouts reached it.
         reference, each: see :class:`SingleReference`.
+        oracle: another form, which stands for the reference.
     """
 
     def __init__(
@@ -136,14 +149,17 @@ class Injector:
         label: Label | None = None,
         reference: type[Any] | None = None,
         each: Callable[[int], None] | None = None,
+        oracle: OtherForm | None = None,
     ) -> None:
-        self.context, self.label = context, label
-        self.single = SingleReference(context.package, reference, each)
+        self.context, self.label, self.oracle = context, label, oracle
+        self.single = oracle or SingleReference(context.package, reference, each)
 
     def compare(self, states: Record, actions: np.ndarray, **options: Any) -> Transitions:
         """One step of every row from ``states`` [rows, ...]; what both sides showed of it."""
         context, rows = self.context, len(actions)
-        side = SingleFast(context.package, context.env(rows, 0, **options), states)
+        env = context.env(rows, 0, **options)
+        side = SingleFast(context.package, env, states)
+        options = {**options, **side.fast.options}
         actions = legal_actions(context.package, context.rng, actions, side.before)
         kept = actions.copy()
         fast = side.step(actions)
@@ -154,9 +170,10 @@ class Injector:
         for when, one, other in zip(("after a state was injected", "after a step"), reference, fast, strict=True):
             found = difference(one, other)
             if found is not None:
-                self._fail(f"the two sides differ {when}", options, states, kept, found[1], found)
+                who = "the two sides differ" if self.oracle is None else OTHER_FORM
+                self._fail(f"{who} {when}", options, states, kept, found[1], found)
         ended = reference.ended
-        context.count("transitions", rows)
+        context.count("transitions" if self.oracle is None else BESIDE, rows)
         context.count("states injected", rows)
         context.count("terminations", int(ended["terminated"].sum()))
         context.count("truncations", int(ended["truncated"].sum()))

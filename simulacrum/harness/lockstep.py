@@ -1,4 +1,4 @@
-"""The one engine: references beside fast rows, compared bit by bit at every reset and every step."""
+"""The one engine: references beside fast rows, or two forms beside each other, compared bit by bit at every call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .. import bits
 from ..fast import FastEnv
 from .case import Case
 from .finding import Finding
-from .playback import AFTER_MASK, AFTER_RESET, AFTER_STEP, NEXT_FIRST, SIDES
+from .playback import AFTER_MASK, AFTER_RESET, AFTER_STEP, FORMS, NEXT_FIRST
 from .records import FormError, Record, difference, plain, take
 from .sides import FastRows, Held, References, Step
 
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from .context import Context
 
 HISTORY = 512  # steps kept for trajectories, where no step cap says how long an episode may be
+OTHER_FORM = "the kernel form (below: fast) differs from the tensor form (below: reference)"
+BESIDE = "steps beside the tensor form"  # a count
 LOG = 4096  # steps after which what replays a finding begins anew
 
 __all__ = ["FastRows", "Lockstep", "References", "Step"]
 
 
 class Lockstep:
-    """A fast environment, and a reference beside each of some of its rows.
+    """A fast environment, and a reference beside each of some of its rows; or beside all of them another form of it.
 
     Args:
         context: the running check.
@@ -34,20 +36,32 @@ class Lockstep:
         rows: which of its rows have a reference.
         setting: how the environment runs, in words, for findings.
         fused: see :class:`FastRows`.
+        oracle: rows of another form, which stand for the references: then ``rows`` are all rows of both.
 
     Every call compares what both sides show, and ends the check with a finding at the first difference, and where a
     side raises. The finding's case is the call alone, or else all calls since both sides last started together.
     """
 
     def __init__(
-        self, context: Context, env: FastEnv[Any], rows: np.ndarray, setting: str = "", fused: bool = True
+        self,
+        context: Context,
+        env: FastEnv[Any],
+        rows: np.ndarray,
+        setting: str = "",
+        fused: bool = True,
+        oracle: FastRows | None = None,
     ) -> None:
         self.context, self.rows = context, rows
         self.fast = FastRows(context.package, env, fused)
-        self.references = References(context.package, len(rows))
+        self.oracle = oracle
+        self.references = References(context.package, 0 if oracle is not None else len(rows))
+        self._beside: References | FastRows = self.references if oracle is None else oracle
+        other = "reference.py" if oracle is None else FORMS["tensor"]
+        self._sides = {"reference": other, "fast": FORMS[context.form]}
         self.setting = setting or f"N = {env.numel()}"
         cap = context.package.environment.max_episode_steps
-        self.history: deque[tuple[Step, Step]] = deque(maxlen=min(cap or HISTORY, HISTORY) + 2)
+        kept = min(cap or HISTORY, HISTORY) + 2 if oracle is None else 0
+        self.history: deque[tuple[Step, Step]] = deque(maxlen=kept)
         self.held = Held()
         self.now: Record = {}
         self.now_reference: Record = {}
@@ -55,6 +69,11 @@ class Lockstep:
         self._actions: list[np.ndarray] = []  # since then, and the resets of some rows
         self._masks: list[tuple[int, np.ndarray]] = []
         self._last: dict[str, Any] = {}  # of a case: the call that runs, alone
+
+    @property
+    def size(self) -> int:
+        """N, the fast environment's rows."""
+        return self.fast.env.numel()
 
     def reset(self, seeds: np.ndarray | None = None, mask: np.ndarray | None = None) -> Record:
         """Reset both sides (seeds uint64 [N], mask bool [N]); what all fast rows show."""
@@ -66,7 +85,7 @@ class Lockstep:
             self._last = {"starts": self.now, "masks": ((0, mask),)}
         now = self._asked("fast", self.fast.reset, seeds, mask)
         rows_seeds, rows_mask = (None if values is None else values[self.rows] for values in (seeds, mask))
-        reference = self._asked("reference", self.references.reset, rows_seeds, rows_mask)
+        reference = self._asked("reference", self._beside.reset, rows_seeds, rows_mask)
         self._compare(AFTER_RESET if mask is None else AFTER_MASK, reference, now, None)
         self.now, self.now_reference = now, reference
         self._untouched(now)
@@ -76,7 +95,7 @@ class Lockstep:
         """Put both sides into the states and clocks of a record [N, ...]; what all fast rows show."""
         self._begin({"starts": states})
         now = self._asked("fast", self.fast.enter, states)
-        reference = self._asked("reference", self.references.enter, take(states, self.rows))
+        reference = self._asked("reference", self._beside.enter, self._watched(states))
         self._compare("after a state was injected", reference, now, None)
         self.now, self.now_reference = now, reference
         self._untouched(now)
@@ -91,24 +110,29 @@ class Lockstep:
         self._last = {"starts": self.now, "actions": actions[None]}
         before, before_reference, chosen = self.now, self.now_reference, actions[self.rows]
         ended, now = self._asked("fast", self.fast.step, actions)
-        ended_reference, now_reference = self._asked("reference", self.references.step, chosen)
-        fast_step = Step(take(before, self.rows), chosen, take(ended, self.rows), take(now, self.rows))
-        self.history.append((Step(before_reference, chosen, ended_reference, now_reference), fast_step))
+        ended_reference, now_reference = self._asked("reference", self._beside.step, chosen)
+        if self.oracle is None:
+            fast_step = Step(take(before, self.rows), chosen, take(ended, self.rows), take(now, self.rows))
+            self.history.append((Step(before_reference, chosen, ended_reference, now_reference), fast_step))
         if self.fast.wrote(actions):
             self._fail("the step writes into its action")
         self._untouched(ended, now)
         self._compare(AFTER_STEP, ended_reference, ended, chosen, before_reference)
         self._compare(NEXT_FIRST, now_reference, now, chosen, before_reference)
         self.now, self.now_reference = now, now_reference
-        self.context.count("transitions", len(self.rows))
+        self.context.count("transitions" if self.oracle is None else BESIDE, len(self.rows))
         self.context.count("episodes", int((ended_reference["terminated"] | ended_reference["truncated"]).sum()))
         self.context.count("terminations", int(ended_reference["terminated"].sum()))
         self.context.count("truncations", int(ended_reference["truncated"].sum()))
         return ended, now
 
-    def cases(self) -> list[Case]:
-        """What may replay the last call: that call alone, then all calls since both sides started together."""
-        common: dict[str, Any] = {"watched": self.rows, "fused": self.fast.fused, "options": self.fast.options}
+    def cases(self, row: int | None = None) -> list[Case]:
+        """What may replay the last call: that call alone, then all calls since both sides started together.
+
+        A reference takes the place of another form, beside the ``row`` alone.
+        """
+        watched = self.rows if self.oracle is None else np.array([row or 0])
+        common: dict[str, Any] = {"watched": watched, "fused": self.fast.fused, "options": self.fast.options}
         actions = np.stack(self._actions) if self._actions else None
         whole = {**self._start, "actions": actions, "masks": tuple(self._masks)}
         listed = [self._last, whole] if actions is not None or self._masks else [self._last]
@@ -131,22 +155,23 @@ class Lockstep:
         try:
             return function(*arguments)
         except FormError as error:
-            self._fail(f"{SIDES[side]} gave {error.message}", field=error.field)
+            self._fail(f"{self._sides[side]} gave {error.message}", field=error.field)
         except (Exception, SystemExit) as error:
             self._fail(self.context.raised(error))
 
     def _compare(
         self, when: str, reference: Record, fast: Record, actions: np.ndarray | None, before: Record | None = None
     ) -> None:
-        found = difference(reference, take(fast, self.rows))
+        found = difference(reference, self._watched(fast))
         if found is None:
             return
         field, row, one, other = found
         texts = (one, other) if isinstance(one, str) else bits.pair_shown(one, other)
         at = reference if before is None else before
         seed, episode, t = (int(at[f"clock.{name}"][row]) for name in ("seed", "episode", "t"))
+        who = "the two sides differ" if self.oracle is None else OTHER_FORM
         self._fail(
-            f"the two sides differ {when}",
+            f"{who} {when}",
             instance=int(self.rows[row]),
             seed=seed,
             episode=episode,
@@ -157,5 +182,10 @@ class Lockstep:
             action="" if actions is None else str(plain(actions[row])),
         )
 
+    def _watched(self, record: Record) -> Record:
+        """The rows that have another side."""
+        return record if self.oracle is not None else take(record, self.rows)
+
     def _fail(self, message: str, **values: Any) -> NoReturn:
-        self.context.fail(Finding(self.context.name, message, self.setting, **values), self.cases())
+        finding = Finding(self.context.name, message, self.setting, **values)
+        self.context.fail(finding, self.cases(values.get("instance")))

@@ -21,7 +21,7 @@ from .sides import FastRows, Held, References, VectorRows, transformed
 FIRST, AFTER_STEP, NEXT_FIRST = "in the first state", "after a step", "in the first state after an end"
 AFTER_RESET, AFTER_MASK = "after a reset", "after a reset of some rows"
 BATCHES = 4  # of how many moments the whole batch is kept
-SIDES = {"reference": "reference.py", "fast": "fast.py"}
+FORMS = {"tensor": "fast.py", "kernel": "kernel.pyx"}  # the file of each form of the fast side
 
 
 class Divergence(NamedTuple):
@@ -135,13 +135,14 @@ def replay(package: Package, case: Case, draws: bool = False) -> Replay:
 def play(package: Package, case: Case, draws: bool = False) -> Iterator[Moment]:
     """What both sides show of the watched rows, moment by moment. Raises :class:`SideError`."""
     watched, held, at = case.watched_rows, Held(), (0, FIRST)
+    sides = sides_of(case)
     made: Drawn = {"reference": [], "fast": []}
 
     def ask(side: str, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return function(*arguments)
         except (Exception, SystemExit) as error:
-            raise SideError(SIDES[side], error, *at) from error
+            raise SideError(sides[side], error, *at) from error
 
     def moment(reference: Record, fast: Record, written: str | None = None) -> Moment:
         noted = {side: list(listed) for side, listed in made.items()}
@@ -182,10 +183,17 @@ def play(package: Package, case: Case, draws: bool = False) -> Iterator[Moment]:
         yield moment(now_reference, now)
 
 
+def sides_of(case: Case) -> dict[str, str]:
+    """The file of each side."""
+    return {"reference": "reference.py", "fast": FORMS["kernel" if case.kernel else "tensor"]}
+
+
 def fast_side(package: Package, case: Case) -> FastRows:
     """The fast side of a case, not yet begun."""
     seed = 0 if case.seeds is None else torch.from_numpy(case.seeds.view(np.int64).copy())
-    env = package.fast(batch_size=[case.rows], seed=seed, **{"expose_state": True, **case.options})
+    options = {name: value for name, value in case.options.items() if name != "kernel"}
+    made = package.forms["kernel"] if case.kernel else package.fast
+    env = made(batch_size=[case.rows], seed=seed, **{"expose_state": True, **options})
     if case.form.startswith("VectorEnv"):
         return VectorRows(package, env, case.form.split()[1])
     return FastRows(package, transformed(env) if case.form == "TransformedEnv" else env, case.fused)
@@ -208,7 +216,7 @@ def _difference(package: Package, case: Case, moment: Moment) -> Divergence | No
 
 def _law(package: Package, case: Case, moment: Moment) -> Divergence | None:
     """The first law that a side's states break."""
-    found = {SIDES[side]: broken(package, getattr(moment, side)) for side in SIDES}
+    found = {name: broken(package, getattr(moment, side)) for side, name in sides_of(case).items()}
     where, first = next(((name, law) for name, law in found.items() if law is not None), ("", None))
     if first is None:
         return None

@@ -169,8 +169,10 @@ class Report:
 
 
 def new_report(package: Package, profile: Profile, names: Any) -> Report:
-    """An empty report, with the fingerprint and the commit of now."""
-    return Report(package, profile, tuple(names), fingerprint=fingerprint.take(package), git=_commit(package.path))
+    """An empty report, with the fingerprint (that of the kernel's binary too) and the commit of now."""
+    taken = fingerprint.take(package)
+    taken["native"] |= fingerprint.kernel_binary(package)
+    return Report(package, profile, tuple(names), fingerprint=taken, git=_commit(package.path))
 
 
 def read(data: bytes) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class _Search:
 
     def _ways(self, case: Case) -> Iterator[Case]:
         """The case eager and bare, fused and plain, then as it is."""
-        eager = {name: value for name, value in case.options.items() if name in ("device", "resets")}
+        eager = {name: value for name, value in case.options.items() if name in ("device", "resets", "kernel")}
         seen = set()
         for way in (
             replace(case, form="bare", options=eager),
@@ -139,6 +139,9 @@ class _Search:
         rows, size = np.arange(case.rows), case.rows // 2
         while size:
             for start in range(0, len(rows), size):
+                if time.monotonic() > self.deadline:  # of a large batch the candidates alone would take minutes
+                    size = 0
+                    break
                 rest = np.union1d(np.delete(rows, slice(start, start + size)), needed).astype(np.int64)
                 fewer = 0 < len(rest) < len(rows)
                 if fewer and self._shown(_of_rows(case, rest, watched)) is not None:

@@ -14,6 +14,7 @@ from torchrl.envs import RewardSum, StepCounter, TransformedEnv
 from torchrl.envs.transforms import Compose
 
 from .. import bits
+from ..errors import StateError
 from ..fast import FastEnv
 from ..reference import ReferenceEnv
 from ..spec import Package
@@ -98,7 +99,7 @@ class FastRows:
     def reset(self, seeds: np.ndarray | None = None, mask: np.ndarray | None = None) -> Record:
         """Reset the rows of a mask (all without one), with seeds or to the next episode; what all rows show."""
         if seeds is not None:
-            self.env._next_seeds = torch.from_numpy(seeds.view(np.int64).copy()).to(self.env.device)
+            self.bare._next_seeds = torch.from_numpy(seeds.view(np.int64).copy()).to(self.env.device)
         if mask is None:
             self.td = self.env.reset()
             return self.record(self.td)
@@ -108,7 +109,7 @@ class FastRows:
 
     def enter(self, states: Record, mask: np.ndarray | None = None) -> Record:
         """Put the rows of a mask (all without one) into the states and clocks of a record; what all rows show."""
-        td = self.env.reset() if self.bare._carry is None else self.td.clone()
+        td = self.td.clone() if self._begun() else self.env.reset()
         for name, value in states.items():
             group, _, key = name.partition(".")
             if group in ("state", "clock"):
@@ -156,7 +157,11 @@ class FastRows:
     def options(self) -> dict[str, Any]:
         """How the environment runs: ``resets`` and ``device``, and of the others those that are not as by default."""
         env = self.bare
-        others = {"expose_state": (env.expose_state, True), "compile": (env._compile_options is not None, False)}
+        others = {
+            "expose_state": (env.expose_state, True),
+            "compile": (getattr(env, "_compile_options", None) is not None, False),
+            "kernel": (type(env) is self.package.forms.get("kernel"), False),
+        }
         special = {name: value for name, (value, usual) in others.items() if value != usual}
         return {"resets": env.resets, "device": str(env.device), **special}
 
@@ -167,6 +172,13 @@ class FastRows:
     def record(self, td: TensorDictBase) -> Record:
         """What a TensorDict of this environment shows of all rows."""
         return fast_record(self.package, td)
+
+    def _begun(self) -> bool:
+        try:
+            self.bare.get_state()
+        except StateError:
+            return False
+        return True
 
     def _tensor(self, values: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(np.array(values)).to(self.env.device)

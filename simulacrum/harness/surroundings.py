@@ -20,6 +20,8 @@ import numpy as np
 import torch
 from torchrl import torchrl_logger
 
+from .. import native
+
 
 @lru_cache(maxsize=1)
 def compilation_possible() -> bool:
@@ -32,6 +34,11 @@ def compilation_possible() -> bool:
     except InvalidCxxCompiler:
         return False
     return True
+
+
+def kernels_possible() -> bool:
+    """Whether a package's kernel can be built: there is a C compiler, and native helpers are not switched off."""
+    return native.enabled()
 
 
 @contextmanager

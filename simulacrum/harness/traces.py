@@ -21,7 +21,7 @@ from ..fast.specs import torch_dtype
 from ..rng.tensor import Draw
 from ..spec import Package
 from .lockstep import FastRows, References
-from .records import Record
+from .records import Record, observation_names
 
 ACTION_SLOT = 239
 ROWS, STEPS, SEED = 64, 200, 20240229
@@ -91,6 +91,33 @@ def retrace(
     yield {}, fast.reset()
     for _, before in expected[:-1]:
         yield fast.step(actions_at(package, before)[: env.numel()])
+
+
+def filled(
+    package: Package, env: FastEnv[Any], expected: list[tuple[Record, Record]]
+) -> Iterator[tuple[Record, Record]]:
+    """The same by ``step_into``, each step written into its place of one memory [steps, N, ...]."""
+    names = {(name.partition(".")[2] or name): name for name in observation_names(package)}
+    steps = len(expected) - 1
+
+    def record(values: dict[Any, Tensor]) -> Record:
+        named = {names.get(key, ".".join(key) if isinstance(key, tuple) else key): values[key] for key in values}
+        return {name: value.cpu().numpy() for name, value in named.items() if name != "done"}
+
+    first = env.plain_reset()
+    yield {}, record(first)
+    flags = {"reward": (torch_dtype(env.environment.reward_dtype), ())}
+    flags |= dict.fromkeys(("terminated", "truncated", "done"), (torch.bool, ()))
+    forms = {key: (value.dtype, tuple(value.shape[1:])) for key, value in first.items()}
+    ended, now = (
+        {key: torch.empty((steps, env.numel(), *shape), dtype=dtype) for key, (dtype, shape) in one.items()}
+        for one in ({**forms, **flags}, forms)
+    )
+    for number, (_, before) in enumerate(expected[:-1]):
+        action = torch.from_numpy(actions_at(package, before)[: env.numel()])
+        places = [{key: value[number] for key, value in one.items()} for one in (ended, now)]
+        env.step_into(action, *places)
+        yield record(places[0]), record(places[1])
 
 
 def digest(package: Package, env: FastEnv[Any], steps: int) -> str:

@@ -146,5 +146,5 @@ def _cases(context: Context, mode: AutoresetMode, now: Record, place: np.ndarray
     for first in (last, max(last - 1, 0)):
         starts = {name: value[first, [row]] for name, value in now.items()}
         actions = actions_at(context.package, {name: value[first : last + 1, [row]] for name, value in now.items()})
-        cases.append(Case(starts=starts, actions=actions, form=form))
+        cases.append(Case(starts=starts, actions=actions, form=form, options=context.case_options))
     return cases

@@ -1,5 +1,5 @@
-"""``python -m simulacrum.harness.worker PATH SEED STEPS N ...``: what another process makes of an environment, as JSON:
-``digests`` of a trace for each N, of the references' (``reference``), and what importing the package ``altered``.
+"""``python -m simulacrum.harness.worker PATH FORM SEED STEPS N ...``: what another process makes of an environment, as
+JSON: ``digests`` of a trace for each N, of the references' (``reference``), and what importing the package ``altered``.
 """
 
 from __future__ import annotations
@@ -26,12 +26,21 @@ class Worker:
         seed, steps, sizes: see :mod:`.traces`.
         environ: environment variables beside this process's own.
         folder: its current directory.
+        form: of the fast side; the package's first by default.
     """
 
     def __init__(
-        self, package: Package, seed: int, steps: int, sizes: tuple[int, ...], environ: Mapping[str, str], folder: str
+        self,
+        package: Package,
+        seed: int,
+        steps: int,
+        sizes: tuple[int, ...],
+        environ: Mapping[str, str],
+        folder: str,
+        form: str | None = None,
     ) -> None:
-        command = [sys.executable, "-m", __name__, str(package.path), *map(str, (seed, steps, *sizes))]
+        form = form or next(iter(package.forms))
+        command = [sys.executable, "-m", __name__, str(package.path), form, *map(str, (seed, steps, *sizes))]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
             command, env={**os.environ, **environ}, cwd=folder, stdout=pipe, stderr=pipe, text=True
@@ -54,14 +63,15 @@ class Worker:
 
 def main(arguments: list[str]) -> None:
     """Print the findings as one line of JSON."""
-    path, seed, steps, *sizes = arguments
+    path, form, seed, steps, *sizes = arguments
     package = Package.read(path)
     before, classes = settings(), _classes()
     for name in ("", "reference", "fast", "checks", "render"):
         package.module(name)
     changed = [*altered(before), *(name for name, value in _classes().items() if value != classes[name])]
+    made = package.forms[form]
     digests = {
-        rows: digest(package, package.fast(batch_size=[int(rows)], seed=int(seed), expose_state=True), int(steps))
+        rows: digest(package, made(batch_size=[int(rows)], seed=int(seed), expose_state=True), int(steps))
         for rows in sizes
     }
     found = {"digests": digests, "reference": reference_digest(package, int(seed), int(steps)), "altered": changed}

@@ -17,7 +17,7 @@ from .profile import Profile
 from .report import CheckResult
 
 FIRST = ("spec_contract", "static_read", "worked_examples")  # seconds in all, and what they find is told soon
-LONG = ("transitions", "differential", "purity", "benchmark_factory_parity")  # begun early, so that none is last
+LONG = ("transitions", "differential", "forms", "purity", "benchmark_factory_parity")  # early, so that none is last
 ALONE = ("throughput",)
 
 _package: Package | None = None

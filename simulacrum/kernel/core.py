@@ -93,12 +93,17 @@ class KernelCore:
         action: Tensor,
         shown: Outcome,
         now: Fields | None = None,
-        waiting: Tensor | None = None,
+        held: Tensor | None = None,
+        begins: bool = False,
     ) -> None:
-        """One step in place; ``now`` takes the first observations of the rows that end, which are then renewed."""
+        """One step in place; ``now`` takes the first observations of the rows that end, which are then renewed.
+
+        The rows that are ``held`` (bool [N]) stay as they are, with reward 0 and no flag, and no transition is computed
+        from their states; where ``begins`` is true they begin their next episode.
+        """
         action = action.contiguous()
         self.check(memory, action)
-        waiting = waiting.contiguous() if waiting is not None else None
+        held = held.contiguous() if held is not None else None
         outcome = (shown.reward, shown.terminated, shown.truncated, shown.done)
         self.run(
             memory.loop.step,
@@ -107,11 +112,18 @@ class KernelCore:
             *(tensor.data_ptr() for tensor in outcome),
             self.addresses(shown.observation),
             None if now is None else self.addresses(now),
-            0 if waiting is None else waiting.data_ptr(),
+            0 if held is None else held.data_ptr(),
+            begins,
         )
 
     def check(self, memory: Memory, action: Tensor) -> None:
-        """Raise :class:`ActionError` for an action outside the space: a loop would read where nothing is."""
+        """Raise :class:`ActionError` for actions of another form, or outside the space: a loop would read where nothing
+        is."""
+        part = self.layout.action
+        if action.dtype != torch_dtype(part.dtype) or action.shape != (memory.rows, *part.shape):
+            raise ActionError(
+                f"action: expected {part.dtype} {[memory.rows, *part.shape]}, got {action.dtype} {list(action.shape)}"
+            )
         row = memory.loop.outside(action.data_ptr())
         if row >= 0:
             space = self.layout.environment.action_space

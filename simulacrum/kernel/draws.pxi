@@ -5,7 +5,8 @@ cdef struct Draw:
     const uint32_t* k0  # the episodes' keys, one a row
     const uint32_t* k1
     const uint32_t* t  # step counters, 0 at a reset
-    int phase  # RESET or STEP
+    int rows  # that are drawn for, a multiple of 16; the others' words are 0
+    int phase  # _RESET or _STEP
     int wrong  # 1 + a slot that was drawn in the other phase
 
 
@@ -13,9 +14,12 @@ cdef inline void draw_words(Draw* draw, int slot, int index, uint32_t* x0, uint3
     """Both words of a draw."""
     cdef int i
     cdef uint32_t counter = (<uint32_t>slot << 24) | <uint32_t>index
-    if SLOT_PHASES[slot] != draw.phase:
+    if _SLOT_PHASES[slot] != draw.phase:
         draw.wrong = slot + 1
-    for i in range(BLOCK):
+    if draw.rows < BLOCK:
+        memset(x0 + draw.rows, 0, (BLOCK - draw.rows) * sizeof(uint32_t))
+        memset(x1 + draw.rows, 0, (BLOCK - draw.rows) * sizeof(uint32_t))
+    for i in range(draw.rows):
         block(draw.k0[i], draw.k1[i], draw.t[i], counter, x0 + i, x1 + i)
 
 

@@ -37,6 +37,7 @@ def _mark_forked() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_mark_forked)
 
+SPECIAL = {"next", "_step", "reward"}  # entries for which TorchRL has rules of its own
 BUILT = ("_core", "_outputs", "_entries", "_blank")  # from the kernel's module, and not pickled
 
 
@@ -158,13 +159,17 @@ class KernelEnv(FastEnv[Any]):
     def plain_step(self, action: Tensor, waiting: Tensor | None = None) -> Outcome:
         """As :meth:`FastEnv.plain_step`."""
         outcome = self._core.empty_outcome(self._rows)
-        self._core.step(self._rows_now(), self._threads, action, outcome, waiting=waiting)
+        self._core.step(self._rows_now(), self._threads, action, outcome, held=waiting, begins=True)
         return outcome
 
     # ------------------------------------------------------------------ TorchRL's API
 
     def _step_and_maybe_reset(self, tensordict: TensorDictBase) -> tuple[TensorDictBase, TensorDictBase]:
-        if self.expose_state or type(tensordict) is not TensorDict or self._strange(tensordict):
+        if self.expose_state or type(tensordict) is not TensorDict:
+            return super()._step_and_maybe_reset(tensordict)
+        entries = tensordict._tensordict
+        others = () if self._usual.issuperset(entries) else entries.keys() - self._usual
+        if not SPECIAL.isdisjoint(others):
             return super()._step_and_maybe_reset(tensordict)
         memory, core = self._memory or self._rows_now(), self._core
         self._assert_tensordict_shape(tensordict)
@@ -177,16 +182,31 @@ class KernelEnv(FastEnv[Any]):
         shown = self._outputs.take()
         threads = 1 if self._most_threads == 1 else self._threads
         try:
-            memory.loop.step(threads, address, *shown.outcome, shown.ended_seen, shown.now_seen, 0, shown.unset)
+            memory.loop.step(threads, address, *shown.outcome, shown.ended_seen, shown.now_seen, 0, False, shown.unset)
         except core.module.WrongPhase as error:
             raise core.wrong_phase(error) from None
-        tensordict._set_str("next", self._made(shown.ended), validated=True, inplace=False, non_blocking=False)
-        return tensordict, self._made(shown.now)
+        tensordict._set_str(
+            "next", self._made(shown.ended, self._groups), validated=True, inplace=False, non_blocking=False
+        )
+        now = self._made(shown.now, self._groups)
+        now._tensordict["action"] = entries["action"]  # TorchRL's next root has the last action
+        if others:  # a policy's memory, say, or what a collector counts
+            ended = shown.ended["done"].reshape(self.batch_size)
+            gone = ended & ~ended.all()
+            for name in others:
+                now._tensordict[name] = _cleared(entries[name], gone)
+        return tensordict, now
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
-        if self.expose_state or tensordict.get("_step", None) is not None:
-            return super()._step(tensordict)
-        return self._result(None, self.plain_step(self._action(tensordict)))
+        partial, outcome = tensordict.get("_step", None), self._core.empty_outcome(self._rows)
+        held = None if partial is None else ~partial.reshape(self._rows)
+        self._core.step(self._rows_now(), self._threads, self._action(tensordict), outcome, held=held)
+        if held is not None:
+            for name in FLAGS:  # those that are held keep the flags that they had
+                had = tensordict.get(name, None)
+                if had is not None:
+                    getattr(outcome, name).logical_or_(had.reshape(self._rows) & held)
+        return self._result(self._carry if self.expose_state else None, outcome)
 
     def _renew(self, carry: Carry, seen: Fields, mask: Tensor) -> tuple[Carry, Fields]:
         return self._core.renew_masked(carry, seen, mask)
@@ -201,17 +221,13 @@ class KernelEnv(FastEnv[Any]):
         carry = self._carry if self.expose_state else None
         return self._tensordict(self._visible(carry, seen), self._no_flags())
 
-    def _strange(self, tensordict: TensorDict) -> bool:
-        """Whether there is more in a TensorDict than what a reset shows, and an action."""
-        return not self._usual.issuperset(tensordict._tensordict)
-
-    def _made(self, values: dict[Any, Any]) -> TensorDict:
+    def _made(self, values: dict[Any, Any], groups: tuple[str, ...] = ()) -> TensorDict:
         """A TensorDict of tensors that are known to be right: what ``TensorDict._new_unsafe`` makes, in a third of the
         time. It has the attributes of a blank one."""
         made: TensorDict = TensorDict.__new__(TensorDict)
         made.__dict__.update(self._blank)
         made._tensordict = self._entries(values)
-        for name in self._groups:
+        for name in groups:
             made._tensordict[name] = self._made(values[name])
         return made
 
@@ -239,12 +255,19 @@ class KernelEnv(FastEnv[Any]):
         self._constants = {}
         self._make_loop(self.layout())
         if self._memory is not None:
-            self._memory.restore(self._core.module, self._core.layout)
+            self._memory.bind(self._core.module, self._core.layout)
 
 
 @lru_cache(maxsize=256)
 def _layout(package: Package, cls: type[KernelEnv]) -> Layout:
     return Layout(package, cls.shows)
+
+
+def _cleared(value: Any, gone: Tensor) -> Any:
+    """A tensor or TensorDict with zeros in the rows of a mask, as TorchRL's reset leaves what no environment gives."""
+    if isinstance(value, Tensor):
+        return value.masked_fill(gone.reshape((*gone.shape, *(1,) * (value.ndim - gone.ndim))), 0)
+    return value._fast_apply(lambda leaf: _cleared(leaf, gone), batch_size=value.batch_size)
 
 
 def _numbers(mask: Tensor) -> Tensor:

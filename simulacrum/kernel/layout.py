@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +24,11 @@ CTYPES = {
     "float64": "double",
 }
 INTEGERS = ("int8", "uint8", "int16", "int32", "int64")
-IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+C_WORD = re.compile(
+    "auto|bool|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long|"
+    "register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while"
+)
 TAKEN = {"t", "action", "reward", "terminated"}  # what a block has beside the fields of the state
 
 
@@ -101,12 +106,17 @@ class Layout:
     def seen(self) -> list[Part]:
         """What is seen: the observation or its parts, and what the kernel shows beside it."""
         space = self.environment.observation_space
-        parts = dict(space.spaces) if isinstance(space, spaces.Dict) else {"observation": space}
-        forms = {key: (one.dtype, one.shape or ()) for key, one in parts.items()}
-        return [
+        keys = dict(space.spaces) if isinstance(space, spaces.Dict) else {"observation": space}
+        forms = {key: (one.dtype, one.shape or ()) for key, one in keys.items()}
+        parts = [
             self._part(key[-1] if isinstance(key, tuple) else key, key, np.dtype(dtype), np.dtype(dtype), tuple(shape))
             for key, (dtype, shape) in {**forms, **self._shows}.items()
         ]
+        names = [part.name for part in parts]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise SpecError(f"shows: a kernel shows two things as {twice}; choose another name for one of them")
+        return parts
 
     @property
     def t_ctype(self) -> str:
@@ -119,8 +129,11 @@ class Layout:
         return sum(part.count * part.kept.itemsize for part in self.fields) + 2 * 8 + 3 * 4
 
     def _part(self, name: str, key: Any, dtype: Any, kept: Any, shape: tuple[int, ...]) -> Part:
-        if not IDENTIFIER.fullmatch(name):
-            raise SpecError(f"{name!r}: a kernel needs names that are C identifiers (letters, digits and _)")
+        if not IDENTIFIER.fullmatch(name) or keyword.iskeyword(name) or C_WORD.fullmatch(name):
+            raise SpecError(
+                f"{name!r}: a kernel needs names that are C identifiers (letters, digits and _), and no words of C or "
+                "Python; choose another name"
+            )
         return Part(name, key, np.dtype(dtype), np.dtype(kept), tuple(shape))
 
 

@@ -1,82 +1,108 @@
-# The loop over all rows of a kernel: blocks of rows are loaded, advanced by the package's `transition`, looked at by its
-# `observation`, and stored; then the rows that ended are listed and begun anew by its `initial`. `rows.pxi` comes before.
+# The loop over all rows of a kernel: blocks of rows are advanced in place by the package's `transition` and looked at by
+# its `observation`; then the rows that ended are listed and begun anew by its `initial`. `rows.pxi` comes before.
 
 from cython.parallel cimport prange
-from libc.string cimport memset
+from libc.stdlib cimport calloc, free
+from libc.string cimport memchr
 
 cdef extern from *:
     int lowest_bit "__builtin_ctzll"(uint64_t bits) noexcept nogil
 
 cdef enum:
-    EPISODE_COUNTER = 0xFF000000  # second counter word of an episode key
+    _EPISODE_COUNTER = 0xFF000000  # second counter word of an episode key
 
 
 cdef struct Step:  # what a step is given, and where its results go
-    const ACTION* action
-    const uint8_t* waiting  # rows whose next episode begins in place of a step; NULL for none
+    const _ACTION* action
+    const uint8_t* held  # rows that stay as they are; NULL for none
+    int begins  # whether the held rows then begin their next episode
     int renews  # whether the rows that end begin their next episode
     Targets ended  # what the step shows
     Targets now  # what is seen when the next step begins; only where rows are renewed
-    REWARD* reward
+    _REWARD* reward
     uint8_t* terminated
     uint8_t* truncated
     uint8_t* done
 
 
-cdef void advance(Memory* memory, Step* step, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+cdef void advance(Memory* memory, Step* step, Py_ssize_t first, Py_ssize_t last, Spare* spare) noexcept nogil:
     """One step of the rows first..last-1; first is a multiple of BLOCK."""
     cdef Py_ssize_t at, listed = 0
-    cdef int count, i
-    cdef Rows rows
+    cdef int count, i, live, holds
+    cdef Rows* rows
+    cdef Rows saved
     cdef Seen seen
     cdef Draw draw
+    cdef uint8_t held[BLOCK]
     cdef uint8_t truncated[BLOCK]
     cdef uint8_t done[BLOCK]
     cdef int32_t* list = memory.list + first
-    draw.phase, draw.wrong = STEP, 0
+    draw.phase, draw.wrong, draw.rows = _STEP, 0, BLOCK
     at = first
     while at < last:
+        rows = memory.blocks + at // BLOCK
         count = BLOCK if last - at > BLOCK else <int>(last - at)
-        load_rows(memory, at, count, &rows)
-        load_action(step.action, at, count, &rows)
-        draw.k0, draw.k1, draw.t = memory.k0 + at, memory.k1 + at, memory.t + at
-        transition(&rows, &draw)
+        if count < BLOCK:
+            fill_rows(rows, count)
+        load_action(step.action, at, count, rows)
+        draw.k0, draw.k1, draw.t = rows.k0, rows.k1, <const uint32_t*>rows.t
+        holds = step.held != NULL and memchr(step.held + at, 1, count) != NULL
+        live = 0
+        if holds:
+            live = mark(held, step.held + at, count)
+            saved = rows[0]
+            if live >= 0:
+                borrow_row(rows, live, held, spare)
+        if live >= 0:
+            transition(rows, &draw)
         for i in range(BLOCK):
+            truncated[i] = (<uint32_t>rows.t[i] >= _CAP - 1) & _HAS_CAP
             rows.t[i] += 1
-            truncated[i] = (<uint32_t>rows.t[i] >= CAP) & HAS_CAP
             done[i] = rows.terminated[i] | truncated[i]
-        aim(&seen, &step.ended, at, count)
-        observation(&rows, &seen)
-        store_rows(memory, at, &rows)
-        if step.waiting != NULL:
-            listed = wait(step.waiting + at, at, count, &rows, truncated, done, list, listed)
+        if holds:
+            restore_rows(rows, &saved, held)
+            unmark(rows, held, truncated, done)
+        aim(&seen, &step.ended, at, count, spare)
+        observation(rows, &seen)
         show(&step.ended, at, count, &seen)
-        put(step.reward + at, rows.reward, sizeof(REWARD), count)
+        put(step.reward + at, rows.reward, sizeof(_REWARD), count)
         put(step.terminated + at, rows.terminated, 1, count)
         put(step.truncated + at, truncated, 1, count)
         put(step.done + at, done, 1, count)
         if step.renews:
-            show_too(&step.now, &step.ended, at, count, &seen)
+            show_too(&step.now, &step.ended, at, count)
             listed = list_marked(done, at, count, list, listed)
+        elif holds and step.begins:
+            listed = list_marked(held, at, count, list, listed)
         at += BLOCK
-    renew(memory, list, listed, &step.now if step.renews else &step.ended)
+    renew(memory, list, listed, &step.now if step.renews else &step.ended, spare)
     if draw.wrong:
         memory.wrong = draw.wrong
 
 
-cdef Py_ssize_t wait(const uint8_t* waiting, Py_ssize_t at, int count, Rows* rows, uint8_t* truncated, uint8_t* done,
-                     int32_t* list, Py_ssize_t listed) noexcept nogil:
-    """List the rows that wait for their next episode; they show no reward and no flag."""
+cdef inline int mark(uint8_t* held, const uint8_t* marks, int count) noexcept nogil:
+    """Take over which rows of a block are held; gives the first that is not, or -1.
+
+    A row that is held may be one that has ended, from which no transition is to be computed: the rules need not say
+    what follows there. So it steps from the state of a row that is not held, and is then put back.
+    """
     cdef int i
-    cdef uint8_t marks[BLOCK]
-    memset(marks, 0, BLOCK)
-    memcpy(marks, waiting, count)
+    memcpy(held, marks, count)
+    memset(held + count, held[count - 1], BLOCK - count)
+    for i in range(count):
+        if not held[i]:
+            return i
+    return -1
+
+
+cdef void unmark(Rows* rows, const uint8_t* held, uint8_t* truncated, uint8_t* done) noexcept nogil:
+    """Rows that are held show no reward and no flag."""
+    cdef int i
     for i in range(BLOCK):
-        rows.reward[i] = 0 if marks[i] else rows.reward[i]
-        rows.terminated[i] &= not marks[i]
-        truncated[i] &= not marks[i]
-        done[i] &= not marks[i]
-    return list_marked(marks, at, count, list, listed)
+        rows.reward[i] = 0 if held[i] else rows.reward[i]
+        rows.terminated[i] &= not held[i]
+        truncated[i] &= not held[i]
+        done[i] &= not held[i]
 
 
 cdef inline Py_ssize_t list_marked(const uint8_t* marks, Py_ssize_t at, int count, int32_t* list,
@@ -98,7 +124,8 @@ cdef inline Py_ssize_t list_marked(const uint8_t* marks, Py_ssize_t at, int coun
     return listed
 
 
-cdef void renew(Memory* memory, const int32_t* list, Py_ssize_t listed, Targets* targets) noexcept nogil:
+cdef void renew(Memory* memory, const int32_t* list, Py_ssize_t listed, Targets* targets,
+                Spare* spare) noexcept nogil:
     """Begin the next episodes of the listed rows, and show what is seen of them."""
     cdef Py_ssize_t at = 0
     cdef int count, i
@@ -110,14 +137,13 @@ cdef void renew(Memory* memory, const int32_t* list, Py_ssize_t listed, Targets*
     cdef uint32_t high[BLOCK]
     cdef uint32_t low[BLOCK]
     cdef uint32_t episode[BLOCK]
-    cdef uint32_t k0[BLOCK]
-    cdef uint32_t k1[BLOCK]
-    cdef uint32_t t[BLOCK]
     cdef int32_t number[BLOCK]
-    memset(t, 0, sizeof(t))
-    draw.phase, draw.wrong, draw.k0, draw.k1, draw.t = RESET, 0, k0, k1, t
+    memset(rows.t, 0, sizeof(rows.t))
+    draw.phase, draw.wrong = _RESET, 0
+    draw.k0, draw.k1, draw.t = rows.k0, rows.k1, <const uint32_t*>rows.t
     while at < listed:
         count = BLOCK if listed - at > BLOCK else <int>(listed - at)
+        draw.rows = (count + 15) // 16 * 16
         for i in range(BLOCK):
             row = list[at + (i if i < count else count - 1)]  # a last block is filled with its last row
             number[i] = row
@@ -125,34 +151,31 @@ cdef void renew(Memory* memory, const int32_t* list, Py_ssize_t listed, Targets*
             high[i], low[i] = <uint32_t>(seed >> 32), <uint32_t>seed
             episode[i] = <uint32_t>(memory.episode[row] + 1)
         for i in range(BLOCK):
-            block(high[i], low[i], episode[i], EPISODE_COUNTER, k0 + i, k1 + i)
-            rows.t[i] = 0
-        point_rows(memory, number, &rows)
+            block(high[i], low[i], episode[i], _EPISODE_COUNTER, rows.k0 + i, rows.k1 + i)
+        point_rows(memory, number, count, &rows, spare)
         initial(&rows, &draw)
-        aim_at(&seen, targets, number)
+        aim_at(&seen, targets, number, count, spare)
         observation(&rows, &seen)
         for i in range(count):
-            row = number[i]
-            memory.episode[row] += 1
-            memory.k0[row], memory.k1[row], memory.t[row] = k0[i], k1[i], 0
-        place_rows(memory, number, count, &rows)
-        show_at(targets, number, count, &seen)
+            memory.episode[number[i]] += 1
+            place_row(memory, number[i], &rows, i)
+            show_at(targets, number[i], &seen, i)
         at += BLOCK
     if draw.wrong:
         memory.wrong = draw.wrong
 
 
-cdef void look(Memory* memory, Targets* targets, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
-    """Show what is seen of the rows first..last-1 as they are."""
-    cdef Py_ssize_t at = first
+cdef void look(Memory* memory, Targets* targets, Py_ssize_t rows, Spare* spare) noexcept nogil:
+    """Show what is seen of all rows as they are."""
+    cdef Py_ssize_t at = 0
     cdef int count
-    cdef Rows rows
     cdef Seen seen
-    while at < last:
-        count = BLOCK if last - at > BLOCK else <int>(last - at)
-        load_rows(memory, at, count, &rows)
-        aim(&seen, targets, at, count)
-        observation(&rows, &seen)
+    while at < rows:
+        count = BLOCK if rows - at > BLOCK else <int>(rows - at)
+        if count < BLOCK:
+            fill_rows(memory.blocks + at // BLOCK, count)
+        aim(&seen, targets, at, count, spare)
+        observation(memory.blocks + at // BLOCK, &seen)
         show(targets, at, count, &seen)
         at += BLOCK
 
@@ -165,46 +188,70 @@ cdef class Loop:
 
     cdef Memory memory
     cdef Py_ssize_t rows
+    cdef Spare* spare  # one a thread
+    cdef int spares
 
-    def __cinit__(self, Py_ssize_t rows, addresses):
+    def __cinit__(self, Py_ssize_t rows, size_t block_bytes, addresses):
+        if block_bytes != sizeof(Rows):
+            raise ValueError(f"a block of rows has {sizeof(Rows)} bytes here, the memory's have {block_bytes}")
         self.rows = rows
         remember(&self.memory, addresses)
+        point_blocks(&self.memory, (rows + BLOCK - 1) // BLOCK)
+        self._need(1)
+
+    def __dealloc__(self):
+        free(self.spare)
+
+    cdef int _need(self, int threads) except -1:
+        """Have room for what fills the last blocks of so many threads."""
+        if threads > self.spares:
+            free(self.spare)
+            self.spares = 0
+            self.spare = <Spare*>calloc(threads, sizeof(Spare))
+            if self.spare == NULL:
+                raise MemoryError(f"{threads * sizeof(Spare)} bytes for the last blocks of {threads} threads")
+            self.spares = threads
+        return 0
 
     def step(self, int threads, size_t action, size_t reward, size_t terminated, size_t truncated, size_t done,
-             ended, now, size_t waiting=0, size_t unset=0):
-        """One step of every row. ``now`` is None where nothing is renewed; ``unset`` takes three flags a row, all 0."""
+             ended, now, size_t held=0, bint begins=False, size_t unset=0):
+        """One step of every row but those held (bool [N]), which begin their next episode if ``begins``.
+
+        ``now`` is None where nothing is renewed; ``unset`` takes three flags a row, all 0.
+        """
         cdef Step step
         cdef Py_ssize_t blocks = (self.rows + BLOCK - 1) // BLOCK
         cdef int thread
-        step.action = <const ACTION*>action
-        step.waiting = <const uint8_t*>waiting
+        step.action = <const _ACTION*>action
+        step.held, step.begins = <const uint8_t*>held, begins
         step.renews = now is not None
-        step.reward = <REWARD*>reward
+        step.reward = <_REWARD*>reward
         step.terminated, step.truncated, step.done = <uint8_t*>terminated, <uint8_t*>truncated, <uint8_t*>done
         take_targets(&step.ended, ended)
         if step.renews:
             take_targets(&step.now, now)
+        self._need(threads)
         with nogil:
             if unset:
                 memset(<void*>unset, 0, 3 * self.rows)
             if threads <= 1:
-                advance(&self.memory, &step, 0, self.rows)
+                advance(&self.memory, &step, 0, self.rows, self.spare)
             else:
                 for thread in prange(threads, num_threads=threads, schedule="static", chunksize=1):
                     advance(&self.memory, &step, blocks * thread // threads * BLOCK,
-                            min_size(blocks * (thread + 1) // threads * BLOCK, self.rows))
+                            min_size(blocks * (thread + 1) // threads * BLOCK, self.rows), self.spare + thread)
         self._check()
 
     def outside(self, size_t action):
         """The first row whose action is outside the space; -1 where there is none."""
-        return first_outside(<const ACTION*>action, self.rows)
+        return first_outside(<const _ACTION*>action, self.rows)
 
     def renew(self, size_t list, Py_ssize_t listed, seen):
         """Begin the next episodes of listed rows (int32), and show what is seen of them, each in its own row."""
         cdef Targets targets
         take_targets(&targets, seen)
         with nogil:
-            renew(&self.memory, <const int32_t*>list, listed, &targets)
+            renew(&self.memory, <const int32_t*>list, listed, &targets, self.spare)
         self._check()
 
     def look(self, seen):
@@ -212,7 +259,7 @@ cdef class Loop:
         cdef Targets targets
         take_targets(&targets, seen)
         with nogil:
-            look(&self.memory, &targets, 0, self.rows)
+            look(&self.memory, &targets, self.rows, self.spare)
 
     cdef _check(self):
         cdef int wrong = self.memory.wrong

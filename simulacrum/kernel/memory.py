@@ -13,64 +13,92 @@ from ..fast.core import Carry
 from ..fast.specs import torch_dtype
 from ..rng.threefry import WORD
 from .layout import BLOCK, Layout, Part
+from .source import rows_members
 
 
 class Memory:
-    """N rows: the state's fields, each in as narrow a type as its bounds allow, and the clock.
+    """N rows, N rounded up to whole blocks: the state's fields, each in as narrow a type as its bounds allow, and the clock.
 
-    A field ``[K]`` lies as ``[K, N]``, so that the rows of a block are neighbours; one of many elements as ``[N, K]``.
-    N is rounded up to whole blocks. ``loop`` is the kernel's loop over this memory.
+    ``blocks`` uint8 [blocks, bytes] holds the structs ``Rows`` of ``rows.pxi``, in which a field ``[K]`` lies as
+    ``[K, BLOCK]``; ``large`` the fields of many elements, ``[N, K]`` each. ``loop`` is the kernel's loop over this memory.
     """
 
     def __init__(self, module: ModuleType, layout: Layout, rows: int) -> None:
-        self.layout, self.rows = layout, rows
-        padded = -(-rows // BLOCK) * BLOCK
-        self.fields = {part.name: _zeros(part, padded) for part in layout.fields}
-        self.seed, self.episode = (torch.zeros(padded, dtype=torch.int64) for _ in range(2))
-        self.t, self.k0, self.k1, self.list = (torch.zeros(padded, dtype=torch.int32) for _ in range(4))
-        self._bind(module)
+        blocks = -(-rows // BLOCK)
+        self.rows = rows
+        self.blocks = torch.zeros((blocks, BLOCK * sum(size for _, size in rows_members(layout))), dtype=torch.uint8)
+        self.seed, self.episode = (torch.zeros(blocks * BLOCK, dtype=torch.int64) for _ in range(2))
+        self.list = torch.zeros(blocks * BLOCK, dtype=torch.int32)
+        self.large = {
+            part.name: torch.zeros((blocks * BLOCK, part.count), dtype=torch_dtype(part.kept))
+            for part in layout.fields
+            if part.many
+        }
+        self.bind(module, layout)
 
-    def _bind(self, module: ModuleType) -> None:
-        held = [*self.fields.values(), self.seed, self.episode, self.t, self.k0, self.k1, self.list]
-        self.loop = module.Loop(self.rows, (len(self.seed), *(tensor.data_ptr() for tensor in held)))
+    def bind(self, module: ModuleType, layout: Layout) -> None:
+        """Make the loop: a part of the constructor, and what unpickling leaves to do."""
+        self.layout = layout
+        held = [self.blocks, self.seed, self.episode, self.list, *self.large.values()]
+        addresses = tuple(tensor.data_ptr() for tensor in held)
+        self.loop = module.Loop(self.rows, self.blocks.shape[1], addresses)
 
     def read(self) -> Carry:
         """The rows as the spec has them: copies, fields ``[N, ...]``, clock int64 [N], keys int32 [N]."""
-        rows = self.rows
-        fields = {part.name: _wide(part, self.fields[part.name], rows) for part in self.layout.fields}
-        seed, episode = (one[:rows].clone() for one in (self.seed, self.episode))
-        t = self.t[:rows].to(torch.int64) & WORD
-        return Carry(fields, seed, episode, t, self.k0[:rows].clone(), self.k1[:rows].clone())
+        rows, places = self.rows, self._places()
+        fields = {}
+        for part in self.layout.fields:
+            own = self.large[part.name] if part.many else _rows_first(places[part.name])
+            fields[part.name] = own[:rows].to(torch_dtype(part.dtype), copy=True).reshape(rows, *part.shape)
+        t, k0, k1 = (_rows_first(places[name])[:rows, 0] for name in ("t", "k0", "k1"))
+        seed, episode = self.seed[:rows].clone(), self.episode[:rows].clone()
+        return Carry(fields, seed, episode, t.to(torch.int64) & WORD, k0.clone(), k1.clone())
 
     def write(self, carry: Carry) -> None:
         """Take rows over. Raises :class:`StateError` for a value that does not fit; nothing has changed then."""
         narrow = [(part, _narrow(part, carry.fields[part.name])) for part in self.layout.fields]
+        rows, places = self.rows, self._places()
         for part, value in narrow:
-            own = self.fields[part.name]
-            (own[:, : self.rows] if part.shape and not part.many else own[: self.rows]).copy_(value)
-        for own, value in zip((self.seed, self.episode, self.t, self.k0, self.k1), carry[1:], strict=True):
-            own[: self.rows].copy_(value)
+            if part.many:
+                self.large[part.name][:rows] = value
+            else:
+                _put(places[part.name], value)
+        for name in ("t", "k0", "k1"):
+            _put(places[name], getattr(carry, name).to(torch.int32).unsqueeze(-1))
+        self.seed[:rows], self.episode[:rows] = carry.seed, carry.episode
+
+    def _places(self) -> dict[str, Tensor]:
+        """Where each small field and the clock lie: views [blocks, K, BLOCK]."""
+        found, start = {}, 0
+        forms = {part.name: (part.count, torch_dtype(part.kept)) for part in self.layout.fields if not part.many}
+        forms |= {name: (1, torch.int32) for name in ("t", "k0", "k1")}
+        for declared, size in rows_members(self.layout):
+            name = declared.split(" ")[-1].split("[")[0]
+            if name in forms:
+                count, dtype = forms[name]
+                own = self.blocks[:, start : start + BLOCK * size].view(dtype)
+                found[name] = own.unflatten(1, (count, BLOCK))
+            start += BLOCK * size
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("loop", "layout")}
 
-    def restore(self, module: ModuleType, layout: Layout) -> None:
-        """What unpickling leaves to do."""
-        self.layout = layout
-        self._bind(module)
+
+def _rows_first(place: Tensor) -> Tensor:
+    """[blocks, K, BLOCK] as [N, K]."""
+    return place.transpose(1, 2).reshape(-1, place.shape[1])
 
 
-def _zeros(part: Part, rows: int) -> Tensor:
-    shape = (rows, part.count) if part.many else (part.count, rows) if part.shape else (rows,)
-    return torch.zeros(shape, dtype=torch_dtype(part.kept))
-
-
-def _wide(part: Part, value: Tensor, rows: int) -> Tensor:
-    own = value[:, :rows].t() if part.shape and not part.many else value[:rows]
-    return own.to(torch_dtype(part.dtype), copy=True, memory_format=torch.contiguous_format).reshape(rows, *part.shape)
+def _put(place: Tensor, values: Tensor) -> None:
+    """Write [N, K] into [blocks, K, BLOCK]."""
+    padded = values.new_zeros((place.shape[0] * BLOCK, place.shape[1]))
+    padded[: len(values)] = values
+    place.copy_(padded.view(place.shape[0], BLOCK, -1).transpose(1, 2))
 
 
 def _narrow(part: Part, value: Tensor) -> Tensor:
+    """Values [N, ...] as [N, K] of the type that is kept."""
     kept = value.to(torch_dtype(part.kept))
     if kept.dtype != value.dtype and not bool((kept.to(value.dtype) == value).all()):
         row = int((kept.to(value.dtype) != value).reshape(len(value), -1).any(-1).nonzero()[0, 0])
@@ -78,7 +106,4 @@ def _narrow(part: Part, value: Tensor) -> Tensor:
             f"state field {part.name}: expected values within the bounds of the spec, which the kernel keeps as "
             f"{part.kept}, got {value[row].tolist()} in row {row}"
         )
-    if not part.shape:
-        return kept
-    flat = kept.reshape(len(kept), part.count)
-    return flat if part.many else flat.t()
+    return kept.reshape(len(kept), part.count)

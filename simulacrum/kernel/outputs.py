@@ -1,27 +1,24 @@
-"""``Outputs``: the tensors that a kernel's steps are shown in. A set that nobody holds any more is used again.
+"""``Outputs``: the tensors that a kernel's steps are shown in, and how they are made in little time.
 
-Making nine tensors costs more than the step of a thousand rows. So a set that was handed out is handed out again, once
-it is proved that nothing else can see it: no Python reference to a tensor (``sys.getrefcount``), no reference from C++,
-as autograd has when it saves a tensor (the tensor's use count), no slice, NumPy view or DLPack capsule (each raises the
-storage's use count), nothing moved (``share_memory_``, ``set_``, ``.data =``) and nothing written since (the version
-counter). Whether this torch tells all that :func:`provable` finds out; where it does not, every step has new tensors.
+Making nine tensors costs more than the step of a thousand rows. So a set that was handed out is handed out again once it
+is proved that nobody can see it any more (:mod:`simulacrum.fast.held`); and where sets are held, as a collector holds
+them, a few are made at once and cut.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from sys import getrefcount
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from ..fast.held import Lent, lend, provable, unseen
 from ..fast.specs import torch_dtype
 from .layout import Part
 
 KEPT = 4  # sets that may be used again: two are in the caller's hands while a third is written
-ALONE = 4  # references in the loops of `unseen`: the set's, the loop's, the call's, and that of the set's dictionaries
-# (to a tensor) or of torch (to a storage)
+PATIENCE = 64  # times that a kept set may be found held before another takes its place
+AT_ONCE, BYTES = 16, 1 << 20  # so many sets are made at once, of so many bytes: what one tensor of them keeps alive
 FLAGS = ("done", "terminated", "truncated")
 
 
@@ -34,8 +31,6 @@ class Shown(NamedTuple):
     ended_seen: tuple[int, ...]
     now_seen: tuple[int, ...]
     unset: int  # the flags of ``now``, which are to be False
-    tensors: tuple[Tensor, ...]  # all of them
-    bases: tuple[tuple[Tensor, Any, int, int], ...]  # what they are cut from: tensor, storage, its address, its uses
 
 
 class Outputs:
@@ -43,8 +38,12 @@ class Outputs:
 
     def __init__(self, seen: list[Part], reward: torch.dtype, batch_size: torch.Size) -> None:
         self.seen, self.reward, self.batch_size = seen, reward, batch_size
-        self._kept: list[Shown] = []
+        self._kept: list[tuple[Shown, Lent]] = []
+        self._found_held = [0] * KEPT
         self._next = 0
+        self._ready: list[Shown] = []
+        self._ready_from: list[tuple[Tensor, int]] = []  # what they are cut from, and where it lay
+        self._inference = False
 
     @property
     def step_bytes(self) -> int:
@@ -55,35 +54,58 @@ class Outputs:
     def take(self) -> Shown:
         """A set that nobody else can see."""
         if torch.is_inference_mode_enabled() or not provable():
-            return self._made()
+            return self._fresh()
         place = self._next
         self._next = (place + 1) % KEPT
         if place == len(self._kept):
-            self._kept.append(self._made())
-        elif not unseen(self._kept[place]):
-            self._kept[place] = self._made()
-        return self._kept[place]
+            self._kept.append(self._lent())
+        elif not unseen(self._kept[place][1]):
+            self._found_held[place] += 1
+            if self._found_held[place] < PATIENCE:
+                return self._fresh()
+            self._kept[place] = self._lent()
+        self._found_held[place] = 0
+        return self._kept[place][0]
 
-    def _made(self) -> Shown:
-        size = self.batch_size
-        shapes = [((2, *size, *part.shape), torch_dtype(part.dtype)) for part in self.seen]
-        shapes += [((1, *size, 1), self.reward), ((2 * len(FLAGS), *size, 1), torch.bool)]
+    def _fresh(self) -> Shown:
+        """A set that will not be handed out again."""
+        inference = torch.is_inference_mode_enabled()
+        moved = any(base.data_ptr() != address for base, address in self._ready_from)  # as by share_memory_ of a part
+        if not self._ready or moved or self._inference is not inference:
+            self._ready, bases = self._made(max(1, min(AT_ONCE, BYTES // self.step_bytes)))
+            self._ready_from = [(base, base.data_ptr()) for base in bases]
+            self._inference = inference
+        return self._ready.pop()
+
+    def _lent(self) -> tuple[Shown, Lent]:
+        (shown,), bases = self._made(1)
+        held = [*_leaves(shown.ended), *_leaves(shown.now)]
+        return shown, lend(held, bases)
+
+    def _made(self, sets: int) -> tuple[list[Shown], list[Tensor]]:
+        """Sets, and the tensors that they are cut from."""
+        size, rows = self.batch_size, self.batch_size.numel()
+        shapes = [((2 * sets, *size, *part.shape), torch_dtype(part.dtype)) for part in self.seen]
+        shapes += [((sets, *size, 1), self.reward), ((2 * len(FLAGS) * sets, *size, 1), torch.bool)]
         bases = [torch.empty(shape, dtype=dtype, device="cpu") for shape, dtype in shapes]
-        views = [base.unbind(0) for base in bases]
-        *seen, (reward,), flags = views
-        ended, now = (self._named([pair[i] for pair in seen], flags[3 * i : 3 * i + 3]) for i in (0, 1))
-        done, terminated, truncated = (flag.data_ptr() for flag in flags[:3])
-        ended_seen, now_seen = (tuple(pair[i].data_ptr() for pair in seen) for i in (0, 1))
-        return Shown(
-            {**ended, "reward": reward},
-            now,
-            (reward.data_ptr(), terminated, truncated, done),
-            ended_seen,
-            now_seen,
-            flags[3].data_ptr(),
-            tuple(view for group in views for view in group),
-            tuple((base, *_storage(base)) for base in bases),
-        )
+        *seen, rewards, flags = (base.unbind(0) for base in bases)
+        *seen_at, reward_at, flags_at = (base.data_ptr() for base in bases)
+        bytes_of = [rows * part.count * part.dtype.itemsize for part in self.seen]
+        made = []
+        for number in range(sets):
+            first = 2 * len(FLAGS) * number
+            ended, now = (
+                self._named([views[2 * number + i] for views in seen], flags[first + 3 * i : first + 3 * i + 3])
+                for i in (0, 1)
+            )
+            ended_seen, now_seen = (
+                tuple(at + (2 * number + i) * one for at, one in zip(seen_at, bytes_of, strict=True)) for i in (0, 1)
+            )
+            done, terminated, truncated, unset = (flags_at + (first + i) * rows for i in range(4))
+            ended["reward"] = rewards[number]
+            outcome = (reward_at + number * rows * self.reward.itemsize, terminated, truncated, done)
+            made.append(Shown(ended, now, outcome, ended_seen, now_seen, unset))
+        return made, bases
 
     def _named(self, seen: list[Tensor], flags: tuple[Tensor, ...]) -> dict[Any, Any]:
         values: dict[Any, Any] = {}
@@ -96,62 +118,5 @@ class Outputs:
         return values
 
 
-def unseen(shown: Shown) -> bool:
-    """Whether nobody can see a set that was handed out, and nobody has changed it."""
-    for tensor in shown.tensors:
-        if getrefcount(tensor) != ALONE or _references(tensor) != 1 or tensor.requires_grad:
-            return False
-    for base, storage, address, uses in shown.bases:
-        if getrefcount(storage) != ALONE or _uses(storage) != uses or base.data_ptr() != address or base._version:
-            return False
-    return True
-
-
-def _storage(base: Tensor) -> tuple[Any, int, int]:
-    """A tensor's storage, its address, and how many tensors share it."""
-    storage = base.untyped_storage()
-    return storage, base.data_ptr(), _uses(storage)
-
-
-def _references(tensor: Tensor) -> int:
-    return int(tensor._use_count())  # type: ignore[attr-defined]
-
-
-def _uses(storage: Any) -> int:
-    return int(torch._C._storage_Use_Count(storage._cdata))  # type: ignore[attr-defined]
-
-
-@lru_cache(maxsize=1)
-def provable() -> bool:
-    """Whether this torch tells of every way to hold a tensor; each is tried once."""
-    try:
-        return all(not unseen(shown) for shown, _ in map(_held, _HOLDERS)) and unseen(_set())
-    except (AttributeError, RuntimeError, TypeError):
-        return False
-
-
-_HOLDERS = (
-    lambda view: view,
-    lambda view: view[1:],
-    lambda view: view.detach(),
-    lambda view: view.numpy(),
-    lambda view: torch.utils.dlpack.to_dlpack(view),
-    lambda view: view.untyped_storage(),
-    lambda view: memoryview(view.numpy()),
-    lambda view: torch.ones(3, 1, requires_grad=True) * view,
-    lambda view: view.requires_grad_() is None,
-    lambda view: view.add_(1) is None,
-    lambda view: view.share_memory_() is None,
-    lambda view: view.set_(torch.zeros(3, 1)) is None,
-    lambda view: setattr(view, "data", torch.zeros(3, 1)),
-)
-
-
-def _set() -> Shown:
-    return Outputs([], torch.float32, torch.Size([3]))._made()
-
-
-def _held(hold: Any) -> tuple[Shown, Any]:
-    """A set, one of whose tensors is held or changed in one way."""
-    shown = _set()
-    return shown, hold(shown.ended["reward"])
+def _leaves(values: dict[Any, Any]) -> list[Tensor]:
+    return [leaf for value in values.values() for leaf in (_leaves(value) if isinstance(value, dict) else [value])]

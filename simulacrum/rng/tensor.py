@@ -1,24 +1,18 @@
 """The batched form of ``Draw``: torch tensors, one row an instance, the same bits as the plain form.
 
-Words are int32 lanes, so that every device has them. The block function is the operator ``simulacrum::threefry``: a
-compiled graph holds one call instead of 140 integer operations, and on the CPU a native helper runs it where a C
-compiler is there (see :mod:`simulacrum.native`).
+Words are int32 lanes, so that every device has them; :mod:`simulacrum.rng.operators` makes them.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable
-from functools import lru_cache
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .. import native
-from ..errors import BuildError, DrawError, DrawTypeError, SeedError
+from ..errors import DrawError, DrawTypeError, SeedError
+from . import operators
 from .arguments import (
     ANY_PHASE,
     Phase,
@@ -32,14 +26,13 @@ from .arguments import (
     permutation_length,
     randint_bound,
 )
-from .threefry import EPISODE_COUNTER, INSTANCE_COUNTER, PARITY, WORD, seed_key, unsigned
+from .operators import begin_words, both_words, threefry2x32, threefry_words
+from .threefry import INSTANCE_COUNTER, WORD, seed_key, unsigned
 
-ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
-NATIVE_SOURCE = Path(__file__).with_name("threefry.pyx")
 SIGN_BIT = -(1 << 63)
+WORD_SIGN = -(1 << 31)
 
-_library = torch.library.Library("simulacrum", "DEF")
-_library.define("threefry(Tensor k0, Tensor k1, Tensor c0, int c1, int count) -> (Tensor, Tensor)")
+Range = tuple[int, int]  # the first of some second counter words, and their number
 
 
 def _signed(word: int) -> int:
@@ -47,84 +40,10 @@ def _signed(word: int) -> int:
     return word - (1 << 32) if word & 0x80000000 else word
 
 
-def threefry_lanes(k0: Tensor, k1: Tensor, c0: Tensor, c1: int, count: int) -> tuple[Tensor, Tensor]:
-    """The tensor form: keys int32 [N], counters ``(c0 int64 [N], c1 + 0..count-1)``, to two int32 [N, count]."""
-    steps = torch.arange(count, dtype=torch.int64, device=k0.device) + c1
-    second = torch.where(steps > 0x7FFFFFFF, steps - (1 << 32), steps).to(torch.int32)
-    first = (c0 & WORD).to(torch.int32).unsqueeze(-1)
-    k0, k1 = k0.unsqueeze(-1), k1.unsqueeze(-1)
-    keys = (k0, k1, k0 ^ k1 ^ PARITY)
-    x0, x1 = (first + k0).expand(-1, count), second + k1
-    for turn in range(20):
-        rotation = ROTATIONS[turn % 8]
-        x0 = x0 + x1
-        x1 = ((x1 << rotation) | ((x1 >> (32 - rotation)) & ((1 << rotation) - 1))) ^ x0
-        if turn % 4 == 3:
-            group = turn // 4 + 1
-            x0 = x0 + keys[group % 3]
-            x1 = x1 + keys[(group + 1) % 3] + group
-    return x0, x1
-
-
-@lru_cache(maxsize=1)
-def _native_module() -> ModuleType | None:
-    if not native.enabled():
-        return None
-    try:
-        return native.load(NATIVE_SOURCE)
-    except BuildError as error:
-        logging.getLogger("simulacrum").warning("no native draws, the tensor form is used: %s", error)
-        return None
-
-
-def _threefry_cpu(k0: Tensor, k1: Tensor, c0: Tensor, c1: int, count: int) -> tuple[Tensor, Tensor]:
-    _check_rows(k0, k1, c0)  # the native form reads memory by these, so it must not trust the caller
-    module = _native_module()
-    if module is None:
-        return threefry_lanes(k0, k1, c0, c1, count)
-    k0, k1, c0 = k0.contiguous(), k1.contiguous(), c0.contiguous()
-    rows = k0.shape[0]
-    x0 = torch.empty((rows, count), dtype=torch.int32)
-    x1 = torch.empty((rows, count), dtype=torch.int32)
-    module.threefry(k0.data_ptr(), k1.data_ptr(), c0.data_ptr(), c1, rows, count, x0.data_ptr(), x1.data_ptr())
-    return x0, x1
-
-
-def _check_rows(k0: Tensor, k1: Tensor, c0: Tensor) -> None:
-    """Raise :class:`DrawTypeError` unless the keys are int32 [N] and the counters int64 [N], of one N."""
-    dtypes = k0.dtype == k1.dtype == torch.int32 and c0.dtype == torch.int64
-    if not (dtypes and k0.dim() == 1 and k0.shape == k1.shape == c0.shape):
-        got = ", ".join(f"{str(x.dtype).removeprefix('torch.')} {list(x.shape)}" for x in (k0, k1, c0))
-        raise DrawTypeError(f"draw: expected two keys int32 [N] and counters int64 [N], got {got}")
-
-
-def _threefry_shape(k0: Tensor, k1: Tensor, c0: Tensor, c1: int, count: int) -> tuple[Tensor, Tensor]:
-    return (
-        torch.empty((k0.shape[0], count), dtype=torch.int32, device=k0.device),
-        torch.empty((k0.shape[0], count), dtype=torch.int32, device=k0.device),
-    )
-
-
-_library.impl("threefry", threefry_lanes, "CompositeExplicitAutograd")
-_library.impl("threefry", _threefry_cpu, "CPU")
-torch.library.register_fake("simulacrum::threefry", _threefry_shape, lib=_library)
-
-
-def threefry2x32(k0: Tensor, k1: Tensor, c0: Tensor, c1: int, count: int = 1) -> tuple[Tensor, Tensor]:
-    """The block function over rows: keys int32 [N], first counter word int64 [N] (its low 32 bits), second counter
-    words ``c1, c1 + 1 ...``; returns two int32 tensors [N, count]."""
-    return torch.ops.simulacrum.threefry(k0, k1, c0, c1, count)
-
-
 def seed_keys(seeds: Tensor) -> tuple[Tensor, Tensor]:
     """The keys (int32 [N], int32 [N]) of seeds: int64 [N], the bits of the u64."""
     check_int64(seeds, "seed")
-    return (seeds >> 32).to(torch.int32), _low_word(seeds)
-
-
-def _low_word(values: Tensor) -> Tensor:
-    low = values & WORD
-    return torch.where(low > 0x7FFFFFFF, low - (1 << 32), low).to(torch.int32)
+    return operators.seed_keys(seeds)
 
 
 def _unsigned64(x0: Tensor, x1: Tensor) -> Tensor:
@@ -134,8 +53,56 @@ def _unsigned64(x0: Tensor, x1: Tensor) -> Tensor:
 
 def episode_keys(seeds: Tensor, episodes: Tensor) -> tuple[Tensor, Tensor]:
     """The keys of episodes (int64 [N]) of instance seeds (int64 [N], u64 bits): two int32 [N]."""
-    k0, k1 = threefry2x32(*seed_keys(seeds), episodes, EPISODE_COUNTER)
-    return k0.squeeze(-1), k1.squeeze(-1)
+    check_int64(seeds, "seed")
+    k0, k1 = begin_words(seeds, episodes, []).unbind(0)
+    return k0.squeeze(0), k1.squeeze(0)
+
+
+def begun(
+    seeds: Tensor, episodes: Tensor, phase: Phase, ranges: Sequence[Range], ahead: int = 0
+) -> tuple[Tensor, Tensor, Draw]:
+    """The keys of the episodes so many ahead of some of seeds, and the draws of their first states, of which those of
+    ``ranges`` are made at once."""
+    return _first(begin_words(seeds, episodes, _flat(ranges), ahead), torch.zeros_like(episodes), phase, ranges)
+
+
+def _first(words: Tensor, t: Tensor, phase: Phase, ranges: Sequence[Range]) -> tuple[Tensor, Tensor, Draw]:
+    k0, k1 = words[0, 0].clone(), words[1, 0].clone()  # not all words live on with the keys
+    return k0, k1, Draw(k0, k1, t, phase, _by_range(ranges, words[:, 1:]))
+
+
+def drawn(k0: Tensor, k1: Tensor, t: Tensor, phase: Phase, ranges: Sequence[Range]) -> Draw:
+    """The draws of a step, of which those of ``ranges`` are made at once."""
+    if not ranges:
+        return Draw(k0, k1, t, phase)
+    return Draw(k0, k1, t, phase, _by_range(ranges, threefry_words(k0, k1, t, _flat(ranges))))
+
+
+def drawn_and_begun(
+    k0: Tensor,
+    k1: Tensor,
+    t: Tensor,
+    phases: tuple[Phase, Phase],
+    ranges: tuple[Sequence[Range], Sequence[Range]],
+    seeds: Tensor,
+    episodes: Tensor,
+    ahead: int,
+) -> tuple[Draw, tuple[Tensor, Tensor, Draw]]:
+    """:func:`drawn` and :func:`begun` in one call; phases and ranges are those of the step and of the reset."""
+    step, reset = ranges
+    count = sum(number for _, number in step)
+    words = both_words(k0, k1, t, _flat(step), seeds, episodes, _flat(reset), ahead)
+    draw = Draw(k0, k1, t, phases[0], _by_range(step, words[:, :count]))
+    return draw, _first(words[:, count:], torch.zeros_like(t), phases[1], reset)
+
+
+def _flat(ranges: Sequence[Range]) -> list[int]:
+    return [number for pair in ranges for number in pair]
+
+
+def _by_range(ranges: Sequence[Range], words: Tensor) -> dict[Range, Tensor]:
+    parts = words.split([count for _, count in ranges], 1) if ranges else ()
+    return dict(zip(ranges, parts, strict=True))
 
 
 def instance_seeds(seed: int, instances: Tensor) -> Tensor:
@@ -177,9 +144,12 @@ class Draw:
     ``randint``, ``categorical`` and ``permutation`` int32, ``bernoulli`` bool.
     """
 
-    def __init__(self, k0: Tensor, k1: Tensor, t: Tensor, phase: Phase = ANY_PHASE) -> None:
+    def __init__(
+        self, k0: Tensor, k1: Tensor, t: Tensor, phase: Phase = ANY_PHASE, made: Mapping[Range, Tensor] | None = None
+    ) -> None:
         self._k0, self._k1, self._t = k0, k1, t
         self._phase = phase
+        self._made = made or {}  # words that are there already: int32 [2, count, N] by range
 
     @property
     def rows(self) -> int:
@@ -202,9 +172,11 @@ class Draw:
 
     def uniform(self, slot: int, *, index: int = 0, shape: Shape = None, dtype: Any = "float32") -> Tensor:
         """Uniform on [0, 1): float32 with 24 bits or float64 with 53, [N, *shape]."""
-        x0, x1 = self._words(slot, index, shape)
         if float_dtype(dtype) == "float32":
-            return (x0 >> 8).to(torch.float32) * 2.0**-24
+            sizes, count = items(shape)
+            x0 = self._shaped(self._lanes(slot, index, count)[0], sizes)
+            return (x0 >> 8 & 0xFFFFFF).to(torch.float32) * 2.0**-24
+        x0, x1 = self._words(slot, index, shape)
         return (x0 << 21 | x1 >> 11).to(torch.float64) * 2.0**-53
 
     def randint(self, slot: int, n: int, *, index: int = 0, shape: Shape = None) -> Tensor:
@@ -216,7 +188,11 @@ class Draw:
     def bernoulli(self, slot: int, p: float, *, index: int = 0, shape: Shape = None) -> Tensor:
         """True with probability p (a Python float; 0, or 2**-32 to 1): bool [N, *shape]."""
         threshold = bernoulli_threshold(p)
-        return self._words(slot, index, shape)[0] < threshold
+        sizes, count = items(shape)
+        x0 = self._shaped(self._lanes(slot, index, count)[0], sizes)
+        if threshold == 1 << 32:
+            return torch.ones_like(x0, dtype=torch.bool)
+        return (x0 ^ WORD_SIGN) < threshold + WORD_SIGN  # unsigned, in 32 bits
 
     def categorical(self, slot: int, weights: Iterable[float], *, index: int = 0, shape: Shape = None) -> Tensor:
         """i with probability weights[i] / sum(weights), the weights static: int32 [N, *shape]."""
@@ -231,7 +207,11 @@ class Draw:
         return torch.argsort(keys ^ SIGN_BIT, dim=-1, stable=True).to(torch.int32)
 
     def _lanes(self, slot: int, index: int, count: int) -> tuple[Tensor, Tensor]:
-        return threefry2x32(self._k0, self._k1, self._t, self._phase.counter(slot, index, count), count)
+        first = self._phase.counter(slot, index, count)
+        made = self._made.get((first, count))
+        if made is None:
+            return threefry2x32(self._k0, self._k1, self._t, first, count)
+        return made[0].t(), made[1].t()
 
     def _words(self, slot: int, index: int, shape: Shape) -> tuple[Tensor, Tensor]:
         """Both output words as int64 in 0..2**32-1, [N, *shape]."""
@@ -241,3 +221,17 @@ class Draw:
 
     def _shaped(self, values: Tensor, sizes: tuple[int, ...]) -> Tensor:
         return values.reshape(values.shape[0], *sizes)
+
+
+class AskedDraw(Draw):
+    """A draw that notes which ranges are asked for, in ``asked``."""
+
+    def __init__(self, k0: Tensor, k1: Tensor, t: Tensor, phase: Phase = ANY_PHASE) -> None:
+        super().__init__(k0, k1, t, phase)
+        self.asked: list[Range] = []
+
+    def _lanes(self, slot: int, index: int, count: int) -> tuple[Tensor, Tensor]:
+        pair = (self._phase.counter(slot, index, count), count)
+        if pair not in self.asked:
+            self.asked.append(pair)
+        return super()._lanes(slot, index, count)

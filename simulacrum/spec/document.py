@@ -19,6 +19,7 @@ T = TypeVar("T")
 FIELD_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float32", "float64")
 DISTRIBUTIONS = ("bits", "uniform", "randint", "bernoulli", "categorical", "permutation")
 UNIFORM = "uniform"  # the policy that takes each legal action alike: a small world may state its return too
+FORMS = (("tensor",), ("kernel",), ("tensor", "kernel"))  # of the fast side, that a package may have
 DECLARATIONS = ("id", "max_episode_steps", "terminates", "truncates", "draws", "forms")
 
 
@@ -156,6 +157,15 @@ class Spec:
         if missing:
             raise SpecError(f"declares: missing {', '.join(missing)}")
         return values
+
+    @cached_property
+    def forms(self) -> tuple[str, ...]:
+        """The forms of the fast side: ``tensor``, ``kernel``, or both."""
+        forms = tuple(name.strip() for name in self.declares["forms"].split(","))
+        if forms not in FORMS:
+            known = "; ".join(", ".join(one) for one in FORMS)
+            raise SpecError(f"declares forms: expected one of {known}, got {self.declares['forms']!r}")
+        return forms
 
     @cached_property
     def id(self) -> str:

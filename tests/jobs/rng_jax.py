@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from simulacrum import native, rng
-from simulacrum.rng import tensor
+from simulacrum.rng import operators, tensor
 
 COUNT = 1_000_000
 EDGES = [0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF]
@@ -49,11 +49,11 @@ def tensor_block(function: Callable[..., tuple[torch.Tensor, torch.Tensor]], wor
 
 
 def lanes_block(words: Words) -> Words:
-    return tensor_block(tensor.threefry_lanes, words)
+    return tensor_block(operators.threefry_lanes, words)
 
 
 def native_block(words: Words) -> Words:
-    assert tensor._native_module() is not None
+    assert operators.native_module() is not None
     return tensor_block(tensor.threefry2x32, words)
 
 

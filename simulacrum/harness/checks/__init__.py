@@ -31,6 +31,7 @@ NAMES = (
     "guided_search",
     "coverage",
     "benchmark_factory_parity",
+    "forms",
     "throughput",
 )
 

@@ -22,31 +22,37 @@ def check(context: Context) -> None:
         setting = f"N = {ROWS}, resets by {resets}, {'step_and_maybe_reset' if fused else 'step, then reset'}"
         env = context.env(ROWS, seeds(context.rng, ROWS), resets=resets)
         lockstep = Lockstep(context, env, np.arange(ROWS), setting, fused)
-        _masks(context, lockstep, steps)
-        _after_a_seed(context, lockstep)
-        if cap is not None:
-            _at_the_cap(context, lockstep, cap)
+        resets_of_all_kinds(context, lockstep, steps)
         _together(context, resets, fused, setting)
-        _partial_steps(context, resets, setting)
-        _partial_states(context, resets, setting)
+        partial_steps(context, resets, setting)
+        partial_states(context, resets, setting)
         context.progress((number + 1) / len(FORMS))
     for count in ("steps with 0 rows ending", "steps with 1 row ending", "steps with some rows ending"):
         context.met(count, "an end of episodes")
     context.met("steps with all rows ending", "an end of episodes")
 
 
+def resets_of_all_kinds(context: Context, lockstep: Lockstep, steps: int) -> None:
+    """Resets by mask and whole ones between so many steps, after a seed, and at the step cap."""
+    cap = context.package.environment.max_episode_steps
+    _masks(context, lockstep, steps)
+    _after_a_seed(context, lockstep)
+    if cap is not None:
+        _at_the_cap(context, lockstep, cap)
+
+
 def _masks(context: Context, lockstep: Lockstep, steps: int) -> None:
     """Partial resets of none, one, some and all rows between steps, and whole resets."""
-    rng = context.rng
-    actions = Actions(context.package, rng, ROWS)
-    instance_seeds = seeds(rng, ROWS)
+    rng, rows = context.rng, lockstep.size
+    actions = Actions(context.package, rng, rows)
+    instance_seeds = seeds(rng, rows)
     now = lockstep.reset(instance_seeds)
     for step in range(steps):
         way = rng.integers(0, 24)
         if way < 5:
-            share = (0.0, 1.0 / ROWS, 0.3, 1.0, 0.05)[way]
-            mask = rng.random(ROWS) < share
-            mask[rng.integers(0, ROWS)] |= way == 1
+            share = (0.0, 1.0 / rows, 0.3, 1.0, 0.05)[way]
+            mask = rng.random(rows) < share
+            mask[rng.integers(0, rows)] |= way == 1
             now = lockstep.reset(mask=mask)
             context.count("partial resets")
             if rng.random() < 0.3:
@@ -55,22 +61,23 @@ def _masks(context: Context, lockstep: Lockstep, steps: int) -> None:
             now = lockstep.reset()
             context.count("whole resets")
         elif way == 6 and step % 7 == 0:
-            now = lockstep.reset(seeds(rng, ROWS))
+            now = lockstep.reset(seeds(rng, rows))
             context.count("whole resets")
         ended, now = lockstep.step(actions.next(now))
-        _tally(context, ended, ROWS)
+        _tally(context, ended, rows)
 
 
 def _after_a_seed(context: Context, lockstep: Lockstep) -> None:
     """``set_seed`` waits for a whole reset: until then resets by mask, of all rows too, go on with the streams."""
-    actions = Actions(context.package, context.rng, ROWS)
+    rows = lockstep.size
+    actions = Actions(context.package, context.rng, rows)
     lockstep.fast.env.set_seed(int(context.rng.integers(0, 2**62)))
     for share in (0.3, 1.0, 0.3):
-        now = lockstep.reset(mask=context.rng.random(ROWS) < share)
+        now = lockstep.reset(mask=context.rng.random(rows) < share)
         ended, now = lockstep.step(actions.next(now))
-        _tally(context, ended, ROWS)
+        _tally(context, ended, rows)
         context.count("partial resets")
-    lockstep.reset(seeds(context.rng, ROWS))
+    lockstep.reset(seeds(context.rng, rows))
 
 
 def _at_the_cap(context: Context, lockstep: Lockstep, cap: int) -> None:
@@ -79,18 +86,19 @@ def _at_the_cap(context: Context, lockstep: Lockstep, cap: int) -> None:
     Then half of them, and all but one, are reset there by mask, twice over: the step truncates the others, and begins
     theirs.
     """
-    actions = Actions(context.package, context.rng, ROWS)
-    for staying in (ROWS, ROWS // 2, 1):
+    rows = lockstep.size
+    actions = Actions(context.package, context.rng, rows)
+    for staying in (rows, rows // 2, 1):
         states = {name: value.copy() for name, value in lockstep.now.items()}
         states["clock.t"][:] = cap - 1
-        states["clock.seed"][:] = seeds(context.rng, ROWS)
-        states["clock.episode"][:] = context.rng.integers(0, 2**32 - 8, ROWS)
-        now, mask = lockstep.enter(states), context.rng.permutation(ROWS) >= staying
+        states["clock.seed"][:] = seeds(context.rng, rows)
+        states["clock.episode"][:] = context.rng.integers(0, 2**32 - 8, rows)
+        now, mask = lockstep.enter(states), context.rng.permutation(rows) >= staying
         for _ in range(2 if mask.any() else 0):
             now = lockstep.reset(mask=mask)
         for _ in range(3):
             ended, now = lockstep.step(actions.next(now))
-            _tally(context, ended, ROWS)
+            _tally(context, ended, rows)
 
 
 def _together(context: Context, resets: str, fused: bool, setting: str) -> None:
@@ -109,14 +117,14 @@ def _together(context: Context, resets: str, fused: bool, setting: str) -> None:
         _tally(context, ended, rows)
 
 
-def _partial_steps(context: Context, resets: str, setting: str) -> None:
+def partial_steps(context: Context, resets: str, setting: str, rows: int = ROWS) -> None:
     """TorchRL's ``_step`` mask: rows inside step as if all did, rows outside stay, without reward or flags."""
-    instance_seeds = seeds(context.rng, ROWS)
-    env, whole = (FastRows(context.package, context.env(ROWS, instance_seeds, resets=resets)) for _ in range(2))
-    actions = Actions(context.package, context.rng, ROWS)
+    instance_seeds = seeds(context.rng, rows)
+    env, whole = (FastRows(context.package, context.env(rows, instance_seeds, resets=resets)) for _ in range(2))
+    actions = Actions(context.package, context.rng, rows)
     now = whole.reset()
     for _ in range(12):
-        mask, chosen, before = context.rng.random(ROWS) < 0.5, actions.next(now), now
+        mask, chosen, before = context.rng.random(rows) < 0.5, actions.next(now), now
         env.enter(before)
         shown = env.step_some(chosen, mask)
         ended, now = whole.step(chosen)
@@ -124,17 +132,17 @@ def _partial_steps(context: Context, resets: str, setting: str) -> None:
         _where(context, f"{setting}: after a step of some rows (_step)", mask, ended, stay, shown)
 
 
-def _partial_states(context: Context, resets: str, setting: str) -> None:
+def partial_states(context: Context, resets: str, setting: str, rows: int = ROWS) -> None:
     """``reset(set_state=True)`` with a ``_reset`` mask: rows inside enter the state, rows outside stay as they were."""
     env, other = (
-        FastRows(context.package, context.env(ROWS, seeds(context.rng, ROWS), resets=resets)) for _ in range(2)
+        FastRows(context.package, context.env(rows, seeds(context.rng, rows), resets=resets)) for _ in range(2)
     )
-    actions = Actions(context.package, context.rng, ROWS)
+    actions = Actions(context.package, context.rng, rows)
     now, then = env.reset(), other.reset()
     for _ in range(8):
         _, now = env.step(actions.next(now))
         _, then = other.step(actions.next(then))
-    mask = context.rng.random(ROWS) < 0.5
+    mask = context.rng.random(rows) < 0.5
     env.enter(then, mask)
     kept = {name: now[name] for name in now if name.startswith(("state.", "clock."))}
     _where(context, f"{setting}: after a state was injected into some rows", mask, then, kept, env.kept())

@@ -21,7 +21,7 @@ from ..lockstep import FastRows
 from ..records import Record, difference, fast_record
 from ..sides import transformed
 from ..surroundings import quiet, single_threaded
-from ..traces import ClockPolicy, actions_at, retrace, trace
+from ..traces import ClockPolicy, actions_at, filled, retrace, trace
 from ..vector_steps import compare_seeds, compare_vector
 
 ROWS = 4096
@@ -36,9 +36,15 @@ def check(context: Context) -> None:
     steps = min(cap + 20, 160)
     seed = int(context.rng.integers(0, 2**62))
     expected = list(trace(context.package, context.env(rows, seed), steps))
-    forms = {**_forms(context, rows, seed, steps), **_plain_forms(context, rows, seed, expected)}
+    context.facts["covers"] = covered(context)
+    context.facts["forms"] = every_way(context, rows, seed, expected)
+
+
+def every_way(context: Context, rows: int, seed: int, expected: Steps) -> list[str]:
+    """A trace of that many rows of a seed against every way in which the context's form is run; their names."""
+    steps = len(expected) - 1
+    forms = {**_ways(context, rows, seed, steps), **_plain_ways(context, rows, seed, expected)}
     names = list(forms)
-    modes = ("eager", "compiled") if context.compiled else ("eager",)
     for number, (name, form) in enumerate(forms.items()):
         _same(context, name, expected, form())
         context.count("steps of rows compared", rows * steps)
@@ -50,11 +56,16 @@ def check(context: Context) -> None:
         compare_seeds(context, mode)
         context.count("steps of rows compared", rows * steps)
         names.append(f"VectorEnv, {mode.value}")
-    context.facts["covers"] = [["tensor", mode, device] for device in context.profile.devices for mode in modes]
-    context.facts["forms"] = names
+    return names
 
 
-def _forms(
+def covered(context: Context) -> list[list[str]]:
+    """The combinations (form, mode, device) that the checks of a context compared."""
+    modes = ["eager", *(["compiled"] if context.compiled else [])] if context.form == "tensor" else ["native"]
+    return [[context.form, mode, device] for device in context.profile.devices for mode in modes]
+
+
+def _ways(
     context: Context, rows: int, seed: int, steps: int
 ) -> dict[str, Callable[[], Iterator[tuple[Record, Record]]]]:
     package = context.package
@@ -82,7 +93,7 @@ def _forms(
     return forms
 
 
-def _plain_forms(
+def _plain_ways(
     context: Context, rows: int, seed: int, expected: Steps
 ) -> dict[str, Callable[[], Iterator[tuple[Record, Record]]]]:
     """As users make it: the state not shown, and batches of any shape. They take the trace's actions."""
@@ -90,7 +101,7 @@ def _plain_forms(
 
     def made(size: list[int], fused: bool = True, **options: Any) -> Callable[[], Iterator[tuple[Record, Record]]]:
         return lambda: retrace(
-            package, package.fast(batch_size=size, seed=seed, device=device, **options), expected, fused
+            package, context.fast(batch_size=size, seed=seed, device=device, **options), expected, fused
         )
 
     forms = {"compiled, resets by rows": lambda: _compiled(context, rows, seed, expected)}
@@ -102,6 +113,7 @@ def _plain_forms(
         "validate_actions=False": made([rows], validate_actions=False),
         "batch_size=[N / 4, 4]": made([rows // 4, 4], expose_state=True),
         "batch_size=[]": made([], expose_state=True),
+        "step_into": lambda: filled(package, context.env(rows, seed, expose_state=False), expected),
     }
 
 
@@ -181,6 +193,7 @@ def _case(context: Context, form: str, at: Record, row: int) -> Case:
     options["resets"] = "masked" if "masked" in form else "rows"
     options |= {"compile": True} if "compiled" in form else {}
     options |= {"expose_state": False} if "expose_state" in form else {}
+    options |= context.case_options
     return Case(
         starts=at,
         actions=actions_at(context.package, at)[None],

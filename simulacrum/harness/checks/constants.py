@@ -2,6 +2,8 @@
 
 The changed packages are made in memory (:meth:`simulacrum.spec.Package.with_constants`). A number that is written in
 the code in place of a constant shows as a difference of the sides, or, where both write it, as a change of nothing.
+A kernel is built anew for each value, which takes seconds: a run changes one constant in it, or two where there is no
+other form; which ones follows from the seed.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ from ...spec.spaces import same_space
 from ..case import Case
 from ..context import Context
 from ..excuses import Excuses
+from ..playback import FORMS
 from ..records import Record, difference
 from ..sides import FastRows, References
 from ..sources import Actions, legal_actions, seeds
 
 ROWS, STEPS, LAST = 64, 40, 8  # rows, steps from a reset, and steps from states that close to the step cap
-SIDES = ("reference.py", "fast.py")
+BUILDS = 2  # constants that are changed in a package whose only form is a kernel
 
 
 class Constant(NamedTuple):
@@ -68,18 +71,48 @@ def check(context: Context) -> None:
         context.not_applicable("spec.md has no numeric constants")
     script = _Script(context)
     excuses = Excuses(context, "constant ")
-    plain = script.play(package)
-    found = _difference(plain)
+    plain = script.play(package, context.form)
+    found = _difference(context, plain)
     if found:
         context.fail(f"the two sides differ with the constants as they are: {found}", script.cases(plain))
     context.count("transitions", ROWS * (STEPS + LAST))
-    for number, constant in enumerate(constants):
+    followed = []
+    for number, constant in enumerate(_chosen(context, constants, excuses)):
         try:
-            _judge(context, script, excuses, constant, plain)
+            value = _judge(context, script, excuses, constant, plain)
         except PackageError as error:
             context.note(f"constant {constant.label} is not changed: {error}")
+        else:
+            followed += [] if value is None else [(constant, value)]
         context.progress((number + 1) / len(constants))
     excuses.finish()
+    for form in context.further_forms if followed else ():
+        constant, value = followed[context.rng.integers(len(followed))]
+        _judge_further(context.of(form), script, constant, value)
+
+
+def _chosen(context: Context, constants: list[Constant], excuses: Excuses) -> list[Constant]:
+    """All constants, or a few where each takes a build."""
+    if context.form != "kernel":
+        return constants
+    order = context.rng.permutation(len(constants))
+    excuses.used.update(excuses.name(constants[number].label) for number in order[BUILDS:])
+    chosen = [constants[number] for number in order[:BUILDS]]
+    context.note(f"changed in the kernel, which is built anew for each: {', '.join(one.label for one in chosen)}")
+    return chosen
+
+
+def _judge_further(context: Context, script: _Script, constant: Constant, value: int | float) -> None:
+    """A value that the first form follows, in a further one."""
+    change = f"constant {constant.label}: with {value!r} in place of {constant.value!r}"
+    played = script.play(constant.changed(context.package, value), context.form)
+    found = _difference(context, played)
+    if found:
+        still = played.digests[1] == script.play(context.package, context.form).digests[1]
+        blamed = "; it shows what it showed before: is the number written there?" if still else ""
+        context.problem(f"{change} the {context.form} form and the reference differ: {found}{blamed}")
+    context.note(f"{change}")
+    context.count("transitions", ROWS * (STEPS + LAST))
 
 
 def numbers(constants: dict[str, Any]) -> Iterator[Constant]:
@@ -91,40 +124,45 @@ def numbers(constants: dict[str, Any]) -> Iterator[Constant]:
                 yield Constant(name, element, part)
 
 
-def _judge(context: Context, script: _Script, excuses: Excuses, constant: Constant, plain: Played) -> None:
-    """Try other values until one shows that both sides follow; a finding where they differ, or none does."""
+def _judge(
+    context: Context, script: _Script, excuses: Excuses, constant: Constant, plain: Played
+) -> int | float | None:
+    """Try other values until one shows that both sides follow, and return it; a finding where they differ, or none
+    does."""
     raised, unmoved = [], {}
+    sides = ("reference.py", FORMS[context.form])
     for value in constant.candidates():
         package = constant.changed(context.package, value)
         change = f"constant {constant.label}: with {value!r} in place of {constant.value!r}"
         try:
             _declarations(context, package, change)
-            played = script.play(package)
+            played = script.play(package, context.form)
         except Exception as error:  # a value that the rules do not allow, or code that relies on the other
             raised.append(f"{value!r}: {type(error).__name__}: {error}")
             continue
-        still = [side for side, one, other in zip(SIDES, plain.digests, played.digests, strict=True) if one == other]
-        found = _difference(played)
+        still = [side for side, one, other in zip(sides, plain.digests, played.digests, strict=True) if one == other]
+        found = _difference(context, played)
         context.count("values tried")
         if found:
             blamed = f"; {still[0]} shows what it showed before: is the number written there?" if still else ""
             context.problem(f"{change} the two sides differ: {found}{blamed}")
-            return
+            return None
         context.count("transitions", ROWS * (STEPS + LAST))
         if not still:
-            return
+            return value
         unmoved[repr(value)] = " and ".join(still)
     if excuses.accepts(constant.label):
-        return
+        return None
     excuse = excuses.offer(constant.label)
     if not unmoved:
         context.problem(f"constant {constant.label}: no other value runs ({'; '.join(raised)}). {excuse}")
-        return
+        return None
     tried = " or ".join(unmoved)
     context.problem(
         f"constant {constant.label}: with {tried} in place of {constant.value!r} nothing changes in "
         f"{' or '.join(dict.fromkeys(unmoved.values()))}: is the number written there? {excuse}"
     )
+    return None
 
 
 def _declarations(context: Context, package: Package, change: str) -> None:
@@ -141,7 +179,7 @@ def _declarations(context: Context, package: Package, change: str) -> None:
             context.problem(f"{change}, {name} is {stated} by spec.md, {found} by __init__.py")
 
 
-def _difference(played: Played) -> str:
+def _difference(context: Context, played: Played) -> str:
     """The first difference of the sides, in words; empty where there is none."""
     for number, (reference, fast) in enumerate(zip(*played.records, strict=True)):
         found = difference(reference, fast)
@@ -149,7 +187,8 @@ def _difference(played: Played) -> str:
             field, row, *values = found
             one, other = values if isinstance(values[0], str) else bits.pair_shown(*values)
             t = reference["clock.t"][row]
-            return f"{field} in row {row} at t = {t} (record {number}): {SIDES[0]} {one}, {SIDES[1]} {other}"
+            file = FORMS[context.form]
+            return f"{field} in row {row} at t = {t} (record {number}): reference.py {one}, {file} {other}"
     return ""
 
 
@@ -167,9 +206,10 @@ class _Script:
         actions = Actions(package, rng, ROWS)
         self._run(References(package, ROWS), package, lambda step, now: self.actions.append(actions.next(now)))
 
-    def play(self, package: Package) -> Played:
-        """Both sides of a package, each by itself."""
-        env = package.fast(batch_size=[ROWS], seed=0, device=self.device, expose_state=True)
+    def play(self, package: Package, form: str) -> Played:
+        """Both sides of a package, the fast one in some form, each by itself."""
+        device = self.device if form == "tensor" else "cpu"
+        env = package.forms[form](batch_size=[ROWS], seed=0, device=device, expose_state=True)
         reference, fast = self._run(References(package, ROWS), package), self._run(FastRows(package, env), package)
         return Played((reference, fast), (_digest(reference), _digest(fast)))
 

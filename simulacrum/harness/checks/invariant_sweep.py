@@ -13,6 +13,7 @@ from ..excuses import Excuses
 from ..finding import Finding
 from ..laws import broken
 from ..lockstep import FastRows, References
+from ..playback import FORMS
 from ..records import Record, plain, state_namespace
 from ..sources import Actions, seeds
 from ..states import States, rollout_states
@@ -24,7 +25,7 @@ def check(context: Context) -> None:
     """A large fast batch and a few references, every state of both looked at, terminal and first ones too."""
     rows, steps = context.profile.sweep
     fast = FastRows(context.package, context.env(rows, seeds(context.rng, rows)))
-    _sweep(context, fast, fast.reset(), rows, steps, "fast.py")
+    _sweep(context, fast, fast.reset(), rows, steps, FORMS[context.form])
     few = 16
     references = References(context.package, few)
     _sweep(context, references, references.reset(seeds(context.rng, few)), few, steps, "reference.py")

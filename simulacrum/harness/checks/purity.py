@@ -12,6 +12,7 @@ import torch
 from tensordict import TensorDictBase
 from torch import Tensor
 
+from ..aliases import ALIASES, WAYS, written
 from ..context import Context
 from ..lockstep import FastRows
 from ..memory import DRIVERS, changed, copied, first_difference, fused, reference, scribble, scribbled, watched
@@ -44,25 +45,26 @@ def check(context: Context) -> None:
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             worker = Worker(context.package, seed, STEPS, (SMALL,), ELSEWHERE, folder)
             stack.callback(worker.stop)
-        for number, part in enumerate((_memory, _views, _injected)):
+        held_aliases(context, 65, seed, some_actions(context, 65, 16))
+        for number, part in enumerate((held_memory, viewed_actions, viewed_states)):
             for rows, steps in ((1, 24), (6, 64), (large, 8)):  # at N = 1 what is a copy else may be a view
-                part(context, rows, seed, _actions(context, rows, steps))
+                part(context, rows, seed, some_actions(context, rows, steps))
             context.progress(0.1 * number)
         _sizes(context, seed, 513 if quick else 5000)
         if not quick:
             _many_rows(context)
         context.progress(0.4)
-        _surroundings(context, seed, large)
+        other_surroundings(context, seed, large)
         context.progress(0.8)
         _references(context)
-        _generators(context, seed)
+        untouched_generators(context, seed)
         changes = [name for name in altered(before) if "generator" not in name]
         context.require(not changes, f"while the environment ran, {', '.join(changes)} changed: {KEEP}")
         if worker is not None:
             _other_process(context, worker.result(), seed)
 
 
-def _actions(context: Context, rows: int, steps: int) -> list[Tensor]:
+def some_actions(context: Context, rows: int, steps: int) -> list[Tensor]:
     """Random actions [rows, *shape] in the space's dtype, one tensor a step."""
     space = context.package.environment.action_space
     return [torch.from_numpy(random_actions(space, context.rng, rows)) for _ in range(steps)]
@@ -71,7 +73,7 @@ def _actions(context: Context, rows: int, steps: int) -> list[Tensor]:
 # ---------------------------------------------------------------------- memory
 
 
-def _memory(context: Context, rows: int, seed: int, actions: list[Tensor]) -> None:
+def held_memory(context: Context, rows: int, seed: int, actions: list[Tensor]) -> None:
     """Nothing that a call took or gave is written later, and what others write there changes nothing."""
     for name, driver in DRIVERS.items():
         where = f"N = {rows}, {name}"
@@ -86,7 +88,20 @@ def _memory(context: Context, rows: int, seed: int, actions: list[Tensor]) -> No
         context.count("calls held", len(shown))
 
 
-def _views(context: Context, rows: int, seed: int, actions: list[Tensor]) -> None:
+def held_aliases(context: Context, rows: int, seed: int, actions: list[Tensor]) -> None:
+    """Nor is what is held by a slice, a NumPy view, a capsule, a graph of autograd alone."""
+    for name, way in WAYS.items():
+        for what, alias in ALIASES.items():
+            env = context.env(rows, seed, expose_state=False)
+            found = written(env, way, alias, actions)
+            context.require(
+                found is None,
+                f"N = {rows}, {name}: {found} was written by a later step while {what} was held: give new tensors",
+            )
+            context.count("ways of holding tried")
+
+
+def viewed_actions(context: Context, rows: int, seed: int, actions: list[Tensor]) -> None:
     """Actions as views that are not contiguous give what contiguous ones give."""
     forms = {
         "a slice of every other row": ([_strided(action) for action in actions], actions),
@@ -108,7 +123,7 @@ def _views(context: Context, rows: int, seed: int, actions: list[Tensor]) -> Non
 
 def _transposed(context: Context, rows: int, seed: int, actions: list[Tensor]) -> None:
     """A batch of two dimensions whose actions are a transposed tensor."""
-    env, other = (context.package.fast(batch_size=[2, rows // 2], seed=seed, expose_state=True) for _ in range(2))
+    env, other = (context.fast(batch_size=[2, rows // 2], seed=seed, expose_state=True) for _ in range(2))
     shaped = [action.reshape(2, rows // 2, *action.shape[1:]) for action in actions]
     views = [action.transpose(0, 1).contiguous().transpose(0, 1) for action in shaped]
     expected, found = watched(fused, env, shaped)[0], watched(fused, other, views)[0]
@@ -124,7 +139,7 @@ def _strided(value: Tensor) -> Tensor:
     return wide[::2]
 
 
-def _injected(context: Context, rows: int, seed: int, actions: list[Tensor]) -> None:
+def viewed_states(context: Context, rows: int, seed: int, actions: list[Tensor]) -> None:
     """States injected as views are entered like others, are not written, and are not kept."""
     fast = FastRows(context.package, context.env(rows, seed + 1))
     fast.reset()
@@ -200,11 +215,11 @@ def _part(context: Context, own: np.ndarray, expected: list[tuple[Record, Record
 # ---------------------------------------------------------------------- surroundings
 
 
-def _surroundings(context: Context, seed: int, large: int) -> None:
+def other_surroundings(context: Context, seed: int, large: int, threads_too: bool = True) -> None:
     """The same digests under settings that must not matter, whether set before the construction or after it."""
     package = context.package
     runs: list[tuple[Settings, int, int]] = [({**BOTH, **FAST, **THREADS}, SMALL, 48), ({**BOTH, **FAST}, large, 6)]
-    if context.profile.name != "quick":
+    if context.profile.name != "quick" and threads_too:
         runs.append((THREADS, 20_000, 4))  # operations on so many rows are split among threads
     for some, rows, steps in runs:
         expected = digest(package, context.env(rows, seed), steps)
@@ -224,7 +239,7 @@ def _surroundings(context: Context, seed: int, large: int) -> None:
         context.count("traces compared")
 
 
-def _generators(context: Context, seed: int) -> None:
+def untouched_generators(context: Context, seed: int) -> None:
     """Neither side draws from a global generator, in batches of any size."""
     runs: dict[str, Callable[[], Any]] = {
         "fast.py": lambda: digest(context.package, context.env(SMALL, seed), STEPS),
@@ -256,7 +271,7 @@ def _other_process(context: Context, found: dict[str, Any], seed: int) -> None:
 
 def _references(context: Context) -> None:
     """A reference writes to nothing that it took or gave, and keeps none of it."""
-    actions = [action[0] for action in _actions(context, 1, STEPS)]
+    actions = [action[0] for action in some_actions(context, 1, STEPS)]
     shown, written = watched(reference, context.package.reference(), actions)
     context.require(written is None, f"reference.py: {written} was written by the call or a later one: give new arrays")
     differs = first_difference(shown, scribbled(reference, context.package.reference(), actions))

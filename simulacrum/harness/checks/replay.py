@@ -25,25 +25,25 @@ TRACE = "trace.json"
 
 def check(context: Context) -> None:
     """Continue from snapshots and pickles, replay trajectories from their seed and actions, compare the fixed trace."""
-    _unbegun(context)
-    lockstep, now = _started(context)
+    unbegun(context)
+    lockstep, now = started(context)
     actions = Actions(context.package, context.rng, ROWS)
     for round_number in range(6):
         for _ in range(context.rng.integers(1, STEPS)):
             _, now = lockstep.step(actions.next(now))
-        now = _continue(context, lockstep, now, actions)
+        now = go_on(context, lockstep, now, actions)
         context.progress((round_number + 1) / 8)
     _trajectories(context)
     _trace(context)
 
 
-def _started(context: Context) -> tuple[Lockstep, Record]:
+def started(context: Context) -> tuple[Lockstep, Record]:
     instance_seeds = seeds(context.rng, ROWS)
     lockstep = Lockstep(context, context.env(ROWS, instance_seeds), np.arange(ROWS))
     return lockstep, lockstep.reset(instance_seeds)
 
 
-def _continue(context: Context, lockstep: Lockstep, now: Record, actions: Actions) -> Record:
+def go_on(context: Context, lockstep: Lockstep, now: Record, actions: Actions) -> Record:
     """Copies of both sides, by each way of copying, go on as the originals do; what all show in the end."""
     fast, references = lockstep.fast, lockstep.references
     twins: dict[str, Any] = {
@@ -69,7 +69,7 @@ def _continue(context: Context, lockstep: Lockstep, now: Record, actions: Action
     return now
 
 
-def _unbegun(context: Context) -> None:
+def unbegun(context: Context) -> None:
     """Copies of a fast environment that has not begun begin its episodes: also of one that was seeded again."""
     rows = seeds(context.rng, ROWS)
     for again in (False, True):
@@ -110,7 +110,7 @@ def _trajectories(context: Context) -> None:
     """Whole episodes as JSON, valid by ``schema.json``; played again from seed and actions they are the same JSON."""
     package = context.package
     validator = schemas.validator(package, "trajectory")
-    lockstep, now = _started(context)
+    lockstep, now = started(context)
     actions = Actions(package, context.rng, ROWS)
     running = np.ones(ROWS, np.bool_)
     for _ in range(lockstep.history.maxlen or STEPS):

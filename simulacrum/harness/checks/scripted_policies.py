@@ -9,6 +9,7 @@ import numpy as np
 from ...checks import ScriptedPolicy
 from ..context import Context
 from ..lockstep import FastRows, References
+from ..playback import FORMS
 from ..records import Record
 from ..sources import policy_actions, seeds
 
@@ -39,7 +40,7 @@ def check(context: Context) -> None:
     few, many = context.profile.episodes
     for number, policy in enumerate(policies):
         fast_rows = FastRows(context.package, context.env(many, seeds(context.rng, many)))
-        _judge(context, policy, "fast.py", returns(context, policy, fast_rows, fast_rows.reset()))
+        _judge(context, policy, FORMS[context.form], returns(context, policy, fast_rows, fast_rows.reset()))
         references = References(context.package, few)
         _judge(
             context,

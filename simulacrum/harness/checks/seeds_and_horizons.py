@@ -29,14 +29,14 @@ def check(context: Context) -> None:
     """Seeds first, then neighbours, then horizons."""
     quick = context.profile.name == "quick"
     parts: list[Callable[[], None]] = [
-        lambda: _every_api(context),
-        lambda: _refusals(context),
+        lambda: every_api(context),
+        lambda: refusals(context),
         lambda: _neighbours(context),
         lambda: _consecutive(context, 1, 300 if quick else 2000),
         lambda: _consecutive(context, 4, 40 if quick else 200),
         lambda: _long(context, 200 if quick else 800),
-        lambda: _numbered(context, 256 if quick else 4096),
-        lambda: _clocks(context, 64 if quick else 1024),
+        lambda: numbered_episodes(context, 256 if quick else 4096),
+        lambda: clocks_at_their_bounds(context, 64 if quick else 1024),
     ]
     for number, part in enumerate(parts):
         part()
@@ -46,7 +46,7 @@ def check(context: Context) -> None:
 # ---------------------------------------------------------------------- seeds
 
 
-def _every_api(context: Context) -> None:
+def every_api(context: Context) -> None:
     """Each edge seed through each way of seeding begins the streams that references begin."""
     for number in EDGE_SEEDS:
         derived = np.array([rng.instance_seed(number, row) for row in range(ROWS)], np.uint64)
@@ -93,10 +93,10 @@ def _same(context: Context, what: str, reference: Record, shown: Record) -> None
         context.fail(f"{what}: {field} of row {row} is {texts[1]}, the reference of that stream has {texts[0]}")
 
 
-def _refusals(context: Context) -> None:
+def refusals(context: Context) -> None:
     """Seeds that are none are refused with SeedError, and the refused call changes nothing."""
     package = context.package
-    made: Callable[..., Any] = package.fast
+    made: Callable[..., Any] = context.fast
     reference, twin = (References(package, 1) for _ in range(2))
     begin: Callable[..., Any] = reference.envs[0].reset
     reference.reset(np.array([5], np.uint64))
@@ -219,7 +219,7 @@ def _long(context: Context, steps: int) -> None:
         _, now = lockstep.step(actions.next(now))
 
 
-def _numbered(context: Context, rows: int) -> None:
+def numbered_episodes(context: Context, rows: int) -> None:
     """Each episode number of one stream from 1 on, and the numbers at the edges of 31 and 32 bits, by injection."""
     own = np.full(rows, seeds(context.rng, 1)[0])
     lockstep = Lockstep(context, context.env(rows, own), np.arange(rows), f"N = {rows}, episodes 1, 2 ... of one seed")
@@ -232,7 +232,7 @@ def _numbered(context: Context, rows: int) -> None:
     context.count("episode numbers compared", rows)
 
 
-def _clocks(context: Context, rows: int) -> None:
+def clocks_at_their_bounds(context: Context, rows: int) -> None:
     """Single transitions with t close to its bound, and in the last episodes that there can be."""
     generator, package = context.rng, context.package
     own = seeds(generator, rows)

@@ -17,6 +17,7 @@ from ...spec.spaces import same_space
 from ...spec.state import field_names
 from .. import excuses, schemas
 from ..context import Context
+from ..playback import FORMS as FILES
 from ..profile import DEFAULT
 from .scripted_policies import radius
 
@@ -37,6 +38,7 @@ TABLES = (
     "reset example",
 )
 TYPES = {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}  # in the schema, by the dtype's kind
+KERNEL = FILES["kernel"]
 LEAST_EPISODES = 100_000  # behind an estimated return
 
 
@@ -100,10 +102,21 @@ def _declarations(context: Context) -> None:
     _expect(context, "truncates", spec.declared("truncates"), environment.max_episode_steps is not None, "__init__.py")
     _expect(context, "draws", spec.declared("draws"), len(environment.slots) > 0, "__init__.py")
     _expect(context, "terminates", spec.declared("terminates"), bool(spec.terminations), "the termination table")
-    _expect(context, "forms", spec.declares["forms"], "tensor", "the package (tensor is the form that there is)")
-    for side in (context.package.reference, context.package.fast):
+    _forms(context)
+    for side in (context.package.reference, *context.package.forms.values()):
         if side.environment is not environment:
             context.problem(f"{side.__name__}.environment: expected the package's ENVIRONMENT")
+
+
+def _forms(context: Context) -> None:
+    """The forms of the fast side are those of ``fast.py``; a kernel has its source."""
+    spec, package = context.package.spec, context.package
+    _expect(context, "forms", ", ".join(spec.forms), ", ".join(package.forms), "fast.py")
+    context.count("facts compared")
+    if ("kernel" in spec.forms) != (KERNEL in package.files):
+        stated = "a kernel" if "kernel" in spec.forms else "no kernel"
+        found = f"there is {'a' if KERNEL in package.files else 'no'} {KERNEL}"
+        context.problem(f"forms: spec.md declares {stated}, but {found} in the package")
 
 
 def _slots(context: Context) -> None:
@@ -125,14 +138,21 @@ def _spaces(context: Context) -> None:
 
 
 def _states(context: Context) -> None:
-    """The fields of both ``State`` classes, in the spec's order, and the fast side's dtypes and shapes."""
-    fields = context.package.spec.fields
+    """The fields of the ``State`` classes, in the spec's order, and the fast side's dtypes and shapes."""
+    fields, forms = context.package.spec.fields, context.package.forms
     names = tuple(name for name in fields if name != "t")
-    for side in (context.package.reference, context.package.fast):
+    for side in (context.package.reference, *(cls for name, cls in forms.items() if name != "kernel")):
         state = side._state_class
         _expect(context, "state fields", (*names, "t"), tuple(f.name for f in dataclasses.fields(state)), side.__name__)
         field_names(state)
-    env = context.package.fast(batch_size=[3], seed=0)
+    for form in (context.form, *context.further_forms):
+        _form_states(context, names, form)
+
+
+def _form_states(context: Context, names: tuple[str, ...], form: str) -> None:
+    """The dtypes and shapes of a form's state."""
+    fields = context.package.spec.fields
+    env = context.package.forms[form](batch_size=[3], seed=0)
     for name in names:
         dtype, shape = env._field_forms.get(name, (None, None))
         _expect(
@@ -140,11 +160,11 @@ def _states(context: Context) -> None:
             f"state field {name}",
             (str(fields[name].dtype), fields[name].shape),
             (str(dtype).removeprefix("torch."), shape),
-            "fast.py",
+            FILES[form],
         )
-    _expect(
-        context, "state field t", str(fields["t"].dtype), str(env.t_dtype).removeprefix("torch."), "fast.py's t_dtype"
-    )
+    if form != "kernel":  # whose t is its base class's
+        found = str(env.t_dtype).removeprefix("torch.")
+        _expect(context, "state field t", str(fields["t"].dtype), found, "fast.py's t_dtype")
 
 
 def _schema(context: Context) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +18,8 @@ from .mutations import Mutant, mutants
 from .operators import operators
 
 GROUPS = ("domain", "generic", "both")
+KERNEL = "kernel"  # a further group, of faults in kernel.pyx: each is a build of some seconds, so it is asked for
+SOURCE = "kernel.pyx"
 LEFT_OUT = ("trace.json", "faults.py")  # the frozen trace would find every change, and nothing else would have to
 
 
@@ -36,19 +40,22 @@ class Case:
 
 def cases(package: Package, groups: Sequence[str] = GROUPS, compiled: bool = True) -> list[Case]:
     """The faults of a package by group: ``domain`` (its own and those of any package), ``generic`` mutants of either
-    side, ``both`` sides alike. Without ``compiled`` those that show in compiled graphs alone are left out.
+    side, ``both`` sides alike, and ``kernel``, its own that change its ``kernel.pyx``. Without ``compiled`` those that
+    show in compiled graphs alone are left out.
 
     Raises :class:`~simulacrum.errors.PackageError` for a fault that does not apply, or a name that two have.
     """
     own = declared(package)
-    found: list[tuple[str, Fault | Mutant]] = []
+    kernels = [fault for fault in own if SOURCE in fault.changes]
+    own = [fault for fault in own if fault not in kernels]
+    found: list[tuple[str, Fault | Mutant]] = [(KERNEL, fault) for fault in kernels]
     inserted = operators(package, compiled)
     found += [("domain", fault) for fault in (*own, *inserted) if fault.kind != "both sides"]
     if "generic" in groups:
         found += [("generic", mutant) for file in ("fast.py", "reference.py") for mutant in mutants(package, file)]
     if "both" in groups:
         found += [("both", fault) for fault in own if fault.kind == "both sides"]
-        found += [("both", mutant) for mutant in both(package)]
+        found += [("both", mutant) for mutant in both(package) if "tensor" in package.forms]
     made = [
         Case(fault.name, group, fault.kind, changed(package, fault), fault in inserted)
         for group, fault in found
@@ -129,7 +136,22 @@ def contents(package: Package, case: Case) -> dict[str, bytes]:
     corpus = [file for file in (package.path / "corpus").rglob("*") if file.is_file()]
     files = {name: data for name, data in package.files.items() if name not in LEFT_OUT}
     files |= {file.relative_to(package.path).as_posix(): file.read_bytes() for file in corpus}
-    return files | case.files
+    files |= case.files
+    return without_kernel(files) if case.group == "both" else files
+
+
+def without_kernel(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files of a package with its tensor form alone: where both sides misread a rule alike, a kernel would be a
+    third reading that does not."""
+    if SOURCE not in files or not re.search(rb"\|\s*tensor\s*,\s*kernel\s*\|", files["spec.md"]):
+        return dict(files)
+    lines = files["fast.py"].decode().splitlines(keepends=True)
+    for node in reversed(ast.parse(files["fast.py"]).body):
+        if isinstance(node, ast.ClassDef) and any("KernelEnv" in ast.unparse(base) for base in node.bases):
+            del lines[node.lineno - 1 : node.end_lineno]
+    spec = re.sub(rb"\|\s*tensor\s*,\s*kernel\s*\|", b"| tensor |", files["spec.md"])
+    kept = {name: data for name, data in files.items() if name != SOURCE}
+    return {**kept, "fast.py": "".join(lines).encode(), "spec.md": spec}
 
 
 def put(package: Package | str | Path, case: Case, folder: Path) -> Package:

@@ -22,6 +22,7 @@ from ..profile import DEFAULT, QUICK, Profile
 from ..runner import run_check
 from ..sources import Actions, seeds
 from ..surroundings import single_threaded
+from .cases import KERNEL as KERNEL_GROUP
 from .cases import Case, contents, put
 from .workers import CRASHED, HUNG, run_jobs
 
@@ -43,6 +44,7 @@ ORDER = (
     "replay",
     "invariant_sweep",
     "benchmark_factory_parity",
+    "forms",
     "guided_search",
     "transitions",
     "scripted_policies",
@@ -58,6 +60,7 @@ ORACLES = (
     "invariant_sweep",
     "scripted_policies",
 )
+KERNEL = ("spec_contract", "static_read", "forms", "constants")  # what looks at a kernel beside another form
 STATIC = "static_read"  # refuses every override of a base class's method, whatever it does: no finder of these faults
 SPEED = "throughput"  # measures, and would find no fault but slowness: it does not run here
 CONTROL = "no fault"
@@ -162,6 +165,8 @@ def run(
 
     def job(case: Case) -> Job:
         used = oracles if case.group == "both" else order
+        if case.group == KERNEL_GROUP and "tensor" in package.forms:
+            used = tuple(name for name in KERNEL if name in order)
         used = tuple(name for name in used if name != STATIC or not case.override)
         return Job(str(package.path), case, used, profile, every, key_of(package, case, used, profile, every))
 

@@ -49,7 +49,8 @@ def operators(package: Package, compiled: bool = True) -> list[Fault]:
     return [
         Fault(override.name.replace(f'"{FIELD}"', field), override.kind, _changes(package, override, field))
         for override in overrides()
-        if (compiled or COMPILED not in override.needs)
+        if (override.side != "fast" or "tensor" in package.forms)
+        and (compiled or COMPILED not in override.needs)
         and all(NEEDS[need](package) for need in override.needs if need != COMPILED)
         for field in (fields if FIELD in override.body else [""])
     ]

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from .matrix import Result
 
+GROUPS = ("domain", "generic", "both", "kernel")
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -44,8 +46,8 @@ class Summary:
 
     @property
     def passed(self) -> bool:
-        """Whether every domain fault was found, and every generic survivor has a reason."""
-        return not self.survivors("domain") and not self.unexplained()
+        """Whether every domain fault and every fault of a kernel was found, and every generic survivor has a reason."""
+        return not (self.survivors("domain") or self.survivors("kernel") or self.unexplained())
 
     def shares(self) -> list[tuple[str, int, int, int]]:
         """(group or kind, faults, found, set aside), the group's line before its kinds'.
@@ -105,7 +107,7 @@ def lines(summary: Summary, every: bool) -> list[str]:
         told.append(f"{name:<28}{found:>8}{first:>8}" + (f"{only:>8}" if every else ""))
     median = summary.median_steps()
     told += ["", f"median length of a finding: {'not told' if median is None else f'{median:g} steps'}"]
-    for group in ("domain", "generic", "both"):
+    for group in GROUPS:
         for result in summary.survivors(group):
             reason = summary.excused.get(result.name) if group == "generic" else None
             told.append(f"not found ({group}): {result.name}" + (f": {reason}" if reason else ""))
@@ -142,7 +144,7 @@ def markdown(summary: Summary, every: bool) -> str:
     median = summary.median_steps()
     told += ["", f"Median length of a finding: {'not told' if median is None else f'{median:g} steps'}."]
     told += ["", "Not found:", ""]
-    for group in ("domain", "generic", "both"):
+    for group in GROUPS:
         for result in summary.survivors(group):
             told.append(f"- {group}: {result.name}: {summary.excused.get(result.name, 'no reason is written')}")
     told += ["- nothing"] if told[-1] == "" else []

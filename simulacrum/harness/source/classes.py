@@ -1,4 +1,5 @@
-"""What a subclass of ``FastEnv`` or ``ReferenceEnv`` may define: the contract's functions, and names of its own."""
+"""What a subclass of ``FastEnv``, ``KernelEnv`` or ``ReferenceEnv`` may define: the contract's functions, and names of
+its own."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...fast import FastEnv
+from ...kernel import KernelEnv
 from ...reference import ReferenceEnv
 from .modules import Module, Problem
 
@@ -17,9 +19,11 @@ PLAIN = {
     *("__weakref__", "__orig_bases__", "__parameters__", "__abstractmethods__", "_abc_impl"),
     *("__annotate__", "__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__"),
 }
+RULES = "initial, transition, observation, action_mask, info, and helpers of other names"
 DECLARED = {"_state_class", "_field_names", "_converters"}  # which the base class itself sets on a subclass
 BASES: dict[str, tuple[type, set[str]]] = {
     "FastEnv": (FastEnv, {*CONTRACT, *PLAIN, "t_dtype"}),
+    "KernelEnv": (KernelEnv, {"environment", "shows", "rows_per_thread", *PLAIN}),
     "ReferenceEnv": (ReferenceEnv, {*CONTRACT, *PLAIN, "metadata", "render", "close"}),
 }
 
@@ -57,12 +61,13 @@ def _taken(base: str) -> set[str]:
 
 def _problem(file: str, line: int, cls: str, name: str, base: str) -> Problem:
     reason = f"{cls}.{name} overrides what {base} does by itself"
-    remedy = "define initial, transition, observation, action_mask, info, and helpers of other names"
+    allowed = "environment and shows; the rules are kernel.pyx's" if base == "KernelEnv" else RULES
+    remedy = f"define {allowed}"
     return Problem(file, line, "override", reason, remedy)
 
 
 def base_of(module: Module, node: ast.ClassDef) -> str | None:
-    """``FastEnv`` or ``ReferenceEnv`` if a class descends from it, perhaps by way of another class of the file."""
+    """Which of ``BASES`` a class descends from, perhaps by way of another class of the file; None of others."""
     for base in node.bases:
         base = base.value if isinstance(base, ast.Subscript) else base
         name = module.dotted(base).rpartition(".")[2] or (base.id if isinstance(base, ast.Name) else "")

@@ -33,8 +33,8 @@ cdef void transition(Rows* rows, Draw* draw) noexcept nogil:
 cdef void observation(Rows* rows, Seen* seen) noexcept nogil:
     cdef int i
     for i in range(BLOCK):
-        seen.observation[i][0] = <float>rows.height[i] / <float>TOP
-        seen.observation[i][1] = <float>rows.t[i] / <float>MAX_STEPS
+        seen.observation[0][i] = <float>rows.height[i] / <float>TOP
+        seen.observation[1][i] = <float>rows.t[i] / <float>MAX_STEPS
 
 
 include "loop.pxi"

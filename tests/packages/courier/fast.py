@@ -42,3 +42,7 @@ class CourierFast(simulacrum.FastEnv[State]):
 
     def observation(self, state: State) -> dict[str, Tensor]:
         return {"cargo": state.cargo, "road": torch.stack([state.speed, state.lamp.to(torch.float32)], -1)}
+
+
+class CourierKernel(simulacrum.KernelEnv):
+    environment = ENVIRONMENT

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 
@@ -47,3 +49,8 @@ class GatesFast(simulacrum.FastEnv[State]):
 
     def info(self, state: State) -> dict[str, Tensor]:
         return {"open": state.open.sum(-1, dtype=torch.int64)}
+
+
+class GatesKernel(simulacrum.KernelEnv):
+    environment = ENVIRONMENT
+    shows: ClassVar = {"action_mask": ("bool", (3,)), ("info", "open"): ("int64", ())}

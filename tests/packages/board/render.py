@@ -1,0 +1,13 @@
+"""board's pictures."""
+
+from typing import Any
+
+import numpy as np
+
+
+def text(state: Any) -> str:
+    return "\n".join("".join(".:+#"[int(level)] for level in row) for row in state.board)
+
+
+def image(state: Any) -> Any:
+    return np.repeat((np.asarray(state.board) * 85).astype(np.uint8)[:, :, None], 3, axis=2)
