@@ -52,7 +52,6 @@ class Lanes:
         drawn = sum(count for _, count in core.drawn_at_reset)
         self.cheap_to_begin = drawn + sum(math.prod(shape) for _, shape in self.forms.values()) <= CHEAP
         self._compile = compile
-        self._spare: tuple[Tensor, ...] | None = None
         self.step = compile(named(self._step, f"step_{rows}"))
         self.step_masked = compile(named(self._step_masked, f"step_masked_{rows}"))
         self._renewals: dict[
@@ -73,19 +72,12 @@ class Lanes:
         """A step in place: the carry that it led to (copies, where the state is shown), what it showed, and, where
         resets are ``masked``, what is seen now. The reward and the flags are ``[*batch_size, 1]``."""
         shown = (self.step_masked if masked else self.step)(action, *self.memory)
-        end = 2 + self.seen_count
-        seen = now = self._seen(shown[2:end])
+        end = 4 + self.seen_count
+        seen = now = self._seen(shown[4:end])
         if masked:
             now, end = self._seen(shown[end : end + self.seen_count]), end + self.seen_count
         after = self._after(shown[end:]) if len(shown) > end else None
-        flags = shown[1].to(torch.bool).unbind(0)
-        self._spare = flags[3:]
-        return after, Outcome(seen, shown[0], *flags[:3]), now
-
-    def no_flags(self) -> tuple[Tensor, ...] | None:
-        """Three flags of the last step's shape that are False, once a step: made together with those of the step."""
-        spare, self._spare = self._spare, None
-        return spare
+        return after, Outcome(seen, shown[0], *(flag.view(torch.bool) for flag in shown[1:4])), now
 
     def renewed(self, rows: Tensor, seen: Fields) -> Fields:
         """Begin the next episodes of some rows (int64 [K]; one may stand twice), in place; what is seen now."""
@@ -147,12 +139,9 @@ class Lanes:
                 lane.copy_(to_bytes(value.movedim(0, -1)))
 
     def _shown(self, outcome: Outcome) -> list[Tensor]:
-        """The reward, the flags and as many that are false, as integers in one tensor, and what is seen, in the shapes
-        that a TensorDict holds."""
-        ended = [flag.to(torch.int32) for flag in outcome[2:]]
-        flags = torch.stack([*ended, *map(torch.zeros_like, ended)])
-        reward = outcome.reward.reshape(*self.batch_size, 1)
-        return [reward, flags.reshape(6, *self.batch_size, 1), *map(to_bytes, outcome.observation.values())]
+        """The reward, the flags, and what is seen, in the shapes that a TensorDict holds."""
+        rest = (to_bytes(value).reshape(*self.batch_size, 1) for value in outcome[1:])
+        return [*rest, *map(to_bytes, outcome.observation.values())]
 
     def _copies(self, carry: Carry | None) -> list[Tensor]:
         if carry is None or not self.core.env.expose_state:

@@ -15,6 +15,7 @@ from typing_extensions import Self
 
 from ..fast import FastEnv
 from ..fast.core import Carry, Fields, Outcome
+from ..fast.plain import OUTCOME
 from ..fast.probe import Forms
 from ..fast.specs import torch_dtype
 from ..spec import Package
@@ -24,7 +25,7 @@ from . import build
 from .core import KernelCore
 from .layout import Layout
 from .memory import Memory
-from .outputs import FLAGS, Outputs
+from .outputs import FLAGS, Outputs, Shown
 
 _forked = False  # this process: threads that a loop had in its parent are not here, and a loop would wait for them
 
@@ -145,16 +146,36 @@ class KernelEnv(FastEnv[Any]):
 
     def _fused(self, action: Tensor) -> tuple[Carry | None, Outcome, Fields]:
         memory, core = self._rows_now(), self._core
-        outcome = core.empty_outcome(self._rows)
         if not self.expose_state:
-            seen = core.empty(self._rows)
-            core.step(memory, self._threads, action, outcome, seen)
-            return None, outcome, seen
+            action = action.contiguous()
+            core.check(memory, action)
+            shown = self._advance_into_outputs(memory, action.data_ptr())
+            flags = (shown.ended[name].reshape(self._rows) for name in OUTCOME)
+            return None, Outcome(self._flat(shown.ended), *flags), self._flat(shown.now)
+        outcome = core.empty_outcome(self._rows)
         core.step(memory, self._threads, action, outcome)
         after = memory.read()
         seen = {key: value.clone() for key, value in outcome.observation.items()}
         core.renew(memory, _numbers(outcome.done), seen)
         return after, outcome, seen
+
+    def _advance_into_outputs(self, memory: Memory, action: int) -> Shown:
+        """One step with the actions at an address, which have been checked, and the next episodes of rows that end."""
+        shown = self._outputs.take()
+        threads = 1 if self._most_threads == 1 else self._threads
+        try:
+            memory.loop.step(threads, action, *shown.outcome, shown.ended_seen, shown.now_seen, 0, False, shown.unset)
+        except self._core.module.WrongPhase as error:
+            raise self._core.wrong_phase(error) from None
+        return shown
+
+    def _flat(self, values: dict[Any, Any]) -> Fields:
+        """What is seen of a set of outputs, by key, [N, ...]."""
+        found = {}
+        for part in self._outputs.seen:
+            value = values[part.key[0]][part.key[1]] if isinstance(part.key, tuple) else values[part.key]
+            found[part.key] = value if len(self.batch_size) == 1 else value.reshape(self._rows, *part.shape)
+        return found
 
     def plain_step(self, action: Tensor, waiting: Tensor | None = None) -> Outcome:
         """As :meth:`FastEnv.plain_step`."""
@@ -179,12 +200,7 @@ class KernelEnv(FastEnv[Any]):
         address = action.data_ptr()
         if memory.loop.outside(address) >= 0:
             core.check(memory, action.reshape(self._rows, *action.shape[len(self.batch_size) :]))
-        shown = self._outputs.take()
-        threads = 1 if self._most_threads == 1 else self._threads
-        try:
-            memory.loop.step(threads, address, *shown.outcome, shown.ended_seen, shown.now_seen, 0, False, shown.unset)
-        except core.module.WrongPhase as error:
-            raise core.wrong_phase(error) from None
+        shown = self._advance_into_outputs(memory, address)
         tensordict._set_str(
             "next", self._made(shown.ended, self._groups), validated=True, inplace=False, non_blocking=False
         )
