@@ -149,7 +149,7 @@ class KernelEnv(FastEnv[Any]):
         if not self.expose_state:
             action = action.contiguous()
             core.check(memory, action)
-            shown = self._advance_into_outputs(memory, action.data_ptr())
+            shown, _ = self._advance_into_outputs(memory, action.data_ptr())
             flags = (shown.ended[name].reshape(self._rows) for name in OUTCOME)
             return None, Outcome(self._flat(shown.ended), *flags), self._flat(shown.now)
         outcome = core.empty_outcome(self._rows)
@@ -159,15 +159,16 @@ class KernelEnv(FastEnv[Any]):
         core.renew(memory, _numbers(outcome.done), seen)
         return after, outcome, seen
 
-    def _advance_into_outputs(self, memory: Memory, action: int) -> Shown:
-        """One step with the actions at an address, which have been checked, and the next episodes of rows that end."""
+    def _advance_into_outputs(self, memory: Memory, action: int) -> tuple[Shown, int]:
+        """One step with the actions at an address, which have been checked, and the next episodes of rows that end: what
+        is shown, and how many rows that are; ``memory.list`` has their numbers."""
         shown = self._outputs.take()
         threads = 1 if self._most_threads == 1 else self._threads
         try:
-            memory.loop.step(threads, action, *shown.outcome, shown.ended_seen, shown.now_seen, 0, False, shown.unset)
+            seen = shown.ended_seen, shown.now_seen
+            return shown, memory.loop.step(threads, action, *shown.outcome, *seen, 0, False, shown.unset)
         except self._core.module.WrongPhase as error:
             raise self._core.wrong_phase(error) from None
-        return shown
 
     def _flat(self, values: dict[Any, Any]) -> Fields:
         """What is seen of a set of outputs, by key, [N, ...]."""
@@ -200,17 +201,16 @@ class KernelEnv(FastEnv[Any]):
         address = action.data_ptr()
         if memory.loop.outside(address) >= 0:
             core.check(memory, action.reshape(self._rows, *action.shape[len(self.batch_size) :]))
-        shown = self._advance_into_outputs(memory, address)
+        shown, ended = self._advance_into_outputs(memory, address)
         tensordict._set_str(
             "next", self._made(shown.ended, self._groups), validated=True, inplace=False, non_blocking=False
         )
         now = self._made(shown.now, self._groups)
         now._tensordict["action"] = entries["action"]  # TorchRL's next root has the last action
         if others:  # a policy's memory, say, or what a collector counts
-            ended = shown.ended["done"].reshape(self.batch_size)
-            gone = ended & ~ended.all()
+            gone = memory.list[: ended if ended < self._rows else 0].long()  # TorchRL leaves them where all rows ended
             for name in others:
-                now._tensordict[name] = _cleared(entries[name], gone)
+                now._tensordict[name] = _cleared(entries[name], gone, len(self.batch_size))
         return tensordict, now
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
@@ -279,11 +279,13 @@ def _layout(package: Package, cls: type[KernelEnv]) -> Layout:
     return Layout(package, cls.shows)
 
 
-def _cleared(value: Any, gone: Tensor) -> Any:
-    """A tensor or TensorDict with zeros in the rows of a mask, as TorchRL's reset leaves what no environment gives."""
+def _cleared(value: Any, rows: Tensor, batch_dims: int) -> Any:
+    """A tensor or TensorDict with zeros in rows (int64 [K]), as TorchRL's reset leaves what no environment gives."""
     if isinstance(value, Tensor):
-        return value.masked_fill(gone.reshape((*gone.shape, *(1,) * (value.ndim - gone.ndim))), 0)
-    return value._fast_apply(lambda leaf: _cleared(leaf, gone), batch_size=value.batch_size)
+        kept = value.clone(memory_format=torch.contiguous_format)
+        kept.view(-1, *value.shape[batch_dims:]).index_fill_(0, rows, 0)
+        return kept
+    return value._fast_apply(lambda leaf: _cleared(leaf, rows, batch_dims), batch_size=value.batch_size)
 
 
 def _numbers(mask: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 
 from cython.parallel cimport prange
 from libc.stdlib cimport calloc, free
-from libc.string cimport memchr
+from libc.string cimport memchr, memmove
 
 cdef extern from *:
     int lowest_bit "__builtin_ctzll"(uint64_t bits) noexcept nogil
@@ -76,6 +76,7 @@ cdef void advance(Memory* memory, Step* step, Py_ssize_t first, Py_ssize_t last,
             listed = list_marked(held, at, count, list, listed)
         at += BLOCK
     renew(memory, list, listed, &step.now if step.renews else &step.ended, spare)
+    spare.listed = listed
     if draw.wrong:
         memory.wrong = draw.wrong
 
@@ -217,10 +218,11 @@ cdef class Loop:
              ended, now, size_t held=0, bint begins=False, size_t unset=0):
         """One step of every row but those held (bool [N]), which begin their next episode if ``begins``.
 
-        ``now`` is None where nothing is renewed; ``unset`` takes three flags a row, all 0.
+        ``now`` is None where nothing is renewed; ``unset`` takes three flags a row, all 0. Returns how many rows began
+        their next episode: their numbers are the first ones of the memory's list.
         """
         cdef Step step
-        cdef Py_ssize_t blocks = (self.rows + BLOCK - 1) // BLOCK
+        cdef Py_ssize_t blocks = (self.rows + BLOCK - 1) // BLOCK, listed
         cdef int thread
         step.action = <const _ACTION*>action
         step.held, step.begins = <const uint8_t*>held, begins
@@ -241,6 +243,12 @@ cdef class Loop:
                     advance(&self.memory, &step, blocks * thread // threads * BLOCK,
                             min_size(blocks * (thread + 1) // threads * BLOCK, self.rows), self.spare + thread)
         self._check()
+        listed = self.spare[0].listed
+        for thread in range(1, threads):
+            memmove(self.memory.list + listed, self.memory.list + blocks * thread // threads * BLOCK,
+                    self.spare[thread].listed * sizeof(int32_t))
+            listed += self.spare[thread].listed
+        return listed
 
     def outside(self, size_t action):
         """The first row whose action is outside the space; -1 where there is none."""

@@ -182,8 +182,10 @@ def _both_cpu(
 ) -> Tensor:
     _check_rows(k0, k1, c0)
     _check_episodes(seeds, episodes)
+    if k0.shape != seeds.shape:
+        raise DrawTypeError(f"draw: expected keys and seeds of one N, got {_forms(k0, seeds)}")
     module = native_module()
-    if module is None or k0.shape != seeds.shape:
+    if module is None:
         return lane_both(k0, k1, c0, ranges, seeds, episodes, ahead, first)
     rows, step = k0.shape[0], _total(ranges)
     out, at, half = _empty(rows, step + 1 + _total(first))
@@ -211,7 +213,9 @@ def _native_begin(
 
 
 def _total(ranges: Sequence[int]) -> int:
-    """The number of elements of ranges, each of which must be in 0..2**32-1."""
+    """The number of elements of ranges."""
+    if len(ranges) == 2 and ranges[1] >= 0:
+        return ranges[1]
     counts = ranges[1::2]
     if len(ranges) % 2 or min(counts, default=0) < 0:
         raise DrawTypeError(f"draw: expected ranges as first, count, first, count ..., got {list(ranges)}")
@@ -220,8 +224,12 @@ def _total(ranges: Sequence[int]) -> int:
 
 def _check_rows(k0: Tensor, k1: Tensor, c0: Tensor) -> None:
     """Raise :class:`DrawTypeError` unless the keys are int32 [N] and the counters int64 [N], of one N."""
-    dtypes = k0.dtype == k1.dtype == torch.int32 and c0.dtype == torch.int64
-    if not (dtypes and k0.dim() == 1 and k0.shape == k1.shape == c0.shape):
+    if not (
+        k0.dtype is k1.dtype is torch.int32
+        and c0.dtype is torch.int64
+        and k0.ndim == 1
+        and k0.shape == k1.shape == c0.shape
+    ):
         raise DrawTypeError(f"draw: expected two keys int32 [N] and counters int64 [N], got {_forms(k0, k1, c0)}")
 
 
