@@ -15,7 +15,7 @@ from torchrl.envs.utils import check_env_specs
 
 import simulacrum
 from simulacrum import native
-from simulacrum.errors import ActionError, BuildError, DrawError, SpecError, StateError
+from simulacrum.errors import ActionError, BuildError, DrawError, OutputError, SpecError, StateError
 from simulacrum.kernel.layout import BLOCK, Layout
 from simulacrum.kernel.memory import Memory
 from simulacrum.spec import Package
@@ -272,6 +272,33 @@ def test_a_draw_in_the_wrong_phase_is_named(toywalk, tmp_path):
         env.step_and_maybe_reset(td)
     with pytest.raises(DrawError, match="transition drew the slot INIT_POSITION"):
         env.step(td)
+
+
+def test_an_index_that_is_none_is_named(toywalk, tmp_path):
+    package = edited(
+        toywalk, tmp_path, "kernel.pyx", "draw_bernoulli(draw, SLIP, 0", "draw_bernoulli(draw, SLIP, 1 << 24"
+    )
+    env = kernel(package)
+    td = env.reset()
+    with pytest.raises(DrawError, match=r"expected indexes in 0\.\.2\*\*24-1, the slot SLIP"):
+        env.step_and_maybe_reset(td.set("action", env.action_spec.rand()))
+
+
+@pytest.mark.parametrize("wrong", ["dtype", "size", "strides"])
+def test_a_step_is_never_written_where_it_does_not_fit(toywalk, wrong):
+    env = kernel(toywalk, 8)
+    env.reset()
+    made = env._core.empty_outcome(8)
+    ended = {**made.observation, **dict(zip(made._fields[1:], made[1:], strict=True))}
+    seen = {
+        "dtype": torch.zeros(8, 2, dtype=torch.float64),
+        "size": torch.zeros(7, 2),
+        "strides": torch.zeros(2, 8).t(),
+    }[wrong]
+    with pytest.raises(
+        OutputError, match=r"step_into, 'observation': expected contiguous torch.float32 of 16 elements"
+    ):
+        env.step_into(env.action_spec.rand(), ended, {"observation": seen})
 
 
 def test_names_that_a_kernel_cannot_have_are_refused(toywalk, tmp_path):

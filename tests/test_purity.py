@@ -146,7 +146,7 @@ def test_a_path_for_rows_beyond_16_bits_is_found(line: str, tmp_path: Path) -> N
 
 
 def test_memory_that_is_shared_in_a_batch_of_one_row_only_is_found(tmp_path: Path) -> None:
-    change = ('{"cargo": state.cargo,', '{"cargo": state.cargo.T.contiguous().T,')
+    change = ('{"cargo": state.cargo,', '{"cargo": state.cargo.contiguous(),')
     package = broken(tmp_path / "package", "courier", fast=change)
     (message,) = messages(package)
     assert message.startswith("N = 1, ")

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-# References to a tensor in the loops of `unseen`: those of `Lent`, of one collection of the lender's, of the loop and of
-# the call; to a storage: those of `Lent`, of torch, of the loop and of the call.
+# References to a tensor in the loops of `unseen`: those of `Lent`, of one collection of the lender's, of the loop and
+# of the call; to a storage: those of `Lent`, of torch, of the loop and of the call.
 ALONE = 4
 
 
@@ -75,12 +75,12 @@ _HOLDERS: tuple[Callable[[Tensor], Any], ...] = (
     lambda tensor: tensor.numpy(),
     lambda tensor: torch.utils.dlpack.to_dlpack(tensor),
     lambda tensor: tensor.untyped_storage(),
-    lambda tensor: memoryview(tensor.numpy()),
+    lambda tensor: tensor.numpy().data,
     lambda tensor: torch.ones(3, 1, requires_grad=True) * tensor,
     lambda tensor: tensor.requires_grad_() is None,
     lambda tensor: tensor.add_(1) is None,
     lambda tensor: tensor.share_memory_() is None,
-    lambda tensor: tensor.set_(torch.zeros(3, 1)) is None,
+    lambda tensor: tensor.set_(torch.zeros(3, 1).untyped_storage()) is None,
     lambda tensor: setattr(tensor, "data", torch.zeros(3, 1)),
 )
 

@@ -81,10 +81,18 @@ def _actions(action: Part) -> Iterator[str]:
     elif not action.shape:
         taken = [f"rows.action[i] = <{action.ctype}>action[row]"]
     else:
-        taken = [f"rows.action[{k}][i] = <{action.ctype}>action[row * {action.count} + {k}]" for k in range(action.count)]
+        taken = [
+            f"rows.action[{k}][i] = <{action.ctype}>action[row * {action.count} + {k}]" for k in range(action.count)
+        ]
     yield _function(
         f"inline void load_action(const _ACTION* action, Py_ssize_t at, int count, Rows* rows) {NOGIL}",
-        ("cdef int i", "cdef Py_ssize_t row", "if count == BLOCK:", "    for i in range(BLOCK):", "        row = at + i"),
+        (
+            "cdef int i",
+            "cdef Py_ssize_t row",
+            "if count == BLOCK:",
+            "    for i in range(BLOCK):",
+            "        row = at + i",
+        ),
         (f"        {line}" for line in taken),
         ("else:", "    for i in range(BLOCK):", "        row = at + (i if i < count else count - 1)"),
         (f"        {line}" for line in taken),
@@ -151,9 +159,7 @@ def _shown(part: Part) -> list[str]:
     """A part of a block, its rows' elements side by side as a caller has them."""
     if not part.shape:
         return [f"put({part.name}, seen.{part.name}, sizeof({part.ctype}), count)"]
-    stored = [
-        f"        {part.name}[i * {part.count} + {k}] = seen.{one}[i]" for k, one in enumerate(_elements(part))
-    ]
+    stored = [f"        {part.name}[i * {part.count} + {k}] = seen.{one}[i]" for k, one in enumerate(_elements(part))]
     return ["if count == BLOCK:", "    for i in range(BLOCK):", *stored, "else:", "    for i in range(count):", *stored]
 
 

@@ -134,15 +134,17 @@ class KernelCore:
         self.run(memory.loop.renew, rows.data_ptr(), len(rows), self.addresses(seen))
 
     def run(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Call a function of a loop; raises :class:`DrawError` where a slot was drawn in the wrong phase."""
+        """Call a function of a loop; raises :class:`DrawError` for a draw that cannot be."""
         try:
             function(*arguments)
-        except self.module.WrongPhase as error:
-            raise self.wrong_phase(error) from None
+        except self.module.WrongDraw as error:
+            raise self.wrong_draw(*error.args) from None
 
-    def wrong_phase(self, error: Exception) -> DrawError:
+    def wrong_draw(self, number: int, phase: bool) -> DrawError:
         """What a loop's error means."""
         environment = self.layout.environment
-        slot = environment.slots(error.args[0])
+        slot = environment.slots(number)
+        if not phase:
+            return DrawError(f"kernel.pyx: expected indexes in 0..2**24-1, the slot {slot.name} was drawn with another")
         own, other = ("initial", "transition") if slot in environment.reset_slots else ("transition", "initial")
         return DrawError(f"kernel.pyx: {other} drew the slot {slot.name}, which belongs to {own}")

@@ -7,7 +7,7 @@ cdef struct Draw:
     const uint32_t* t  # step counters, 0 at a reset
     int rows  # that are drawn for, a multiple of 16; the others' words are 0
     int phase  # _RESET or _STEP
-    int wrong  # 1 + a slot that was drawn in the other phase
+    int wrong  # 1 + a slot that was drawn in the other phase; less than 0: with an index that is none
 
 
 cdef inline void draw_words(Draw* draw, int slot, int index, uint32_t* x0, uint32_t* x1) noexcept nogil:
@@ -16,6 +16,8 @@ cdef inline void draw_words(Draw* draw, int slot, int index, uint32_t* x0, uint3
     cdef uint32_t counter = (<uint32_t>slot << 24) | <uint32_t>index
     if _SLOT_PHASES[slot] != draw.phase:
         draw.wrong = slot + 1
+    if <unsigned int>index >= 1 << 24:
+        draw.wrong = -slot - 1
     if draw.rows < BLOCK:
         memset(x0 + draw.rows, 0, (BLOCK - draw.rows) * sizeof(uint32_t))
         memset(x1 + draw.rows, 0, (BLOCK - draw.rows) * sizeof(uint32_t))

@@ -13,6 +13,7 @@ from tensordict import TensorDict, TensorDictBase
 from torch import Tensor
 from typing_extensions import Self
 
+from ..errors import OutputError
 from ..fast import FastEnv
 from ..fast.core import Carry, Fields, Outcome
 from ..fast.plain import OUTCOME
@@ -103,6 +104,8 @@ class KernelEnv(FastEnv[Any]):
         blank = TensorDict._new_unsafe({}, batch_size=self.batch_size, device=self.device)
         self._entries, self._blank = type(blank._tensordict), blank.__dict__
         self._action_form = ((*self.batch_size, *layout.action.shape), torch_dtype(layout.action.dtype))
+        self._target_forms = {part.key: (torch_dtype(part.dtype), self._rows * part.count) for part in layout.seen}
+        self._outcome_forms = {name: (core.reward if name == "reward" else torch.bool, self._rows) for name in OUTCOME}
         self._most_threads = max(1, self._rows // self.rows_per_thread)
 
     # ------------------------------------------------------------------ the rows in place
@@ -139,10 +142,25 @@ class KernelEnv(FastEnv[Any]):
         return self._rows * (state + layout.action.count * layout.action.dtype.itemsize) + self._outputs.step_bytes
 
     def step_into(self, action: Tensor, ended: Fields, now: Fields) -> None:
-        """As :meth:`FastEnv.step_into`, but straight into the tensors; action values are checked."""
+        """As :meth:`FastEnv.step_into`, but straight into the tensors; action values are checked.
+
+        Raises :class:`OutputError` for a tensor of another dtype or size, or one that is not contiguous.
+        """
+        self._check_targets(ended, {**self._target_forms, **self._outcome_forms})
+        self._check_targets(now, self._target_forms)
         flat = {key: value for key, value in ended.items() if key in self._observation_forms}
         shown = Outcome(flat, ended["reward"], ended["terminated"], ended["truncated"], ended["done"])
         self._core.step(self._rows_now(), self._threads, action, shown, now)
+
+    def _check_targets(self, targets: Fields, forms: dict[Any, tuple[torch.dtype, int]]) -> None:
+        """A loop writes where it is told: what it is told must be right."""
+        for key, (dtype, size) in forms.items():
+            target = targets[key]
+            if target.dtype is not dtype or target.numel() != size or not target.is_contiguous():
+                raise OutputError(
+                    f"step_into, {key!r}: expected contiguous {dtype} of {size} elements, got {target.dtype} "
+                    f"{list(target.shape)} with strides {list(target.stride())}"
+                )
 
     def _fused(self, action: Tensor) -> tuple[Carry | None, Outcome, Fields]:
         memory, core = self._rows_now(), self._core
@@ -160,15 +178,15 @@ class KernelEnv(FastEnv[Any]):
         return after, outcome, seen
 
     def _advance_into_outputs(self, memory: Memory, action: int) -> tuple[Shown, int]:
-        """One step with the actions at an address, which have been checked, and the next episodes of rows that end: what
-        is shown, and how many rows that are; ``memory.list`` has their numbers."""
+        """One step with the checked actions at an address, and the next episodes of the rows that end: what is shown, and
+        how many rows ended, whose numbers are in ``memory.list``."""
         shown = self._outputs.take()
         threads = 1 if self._most_threads == 1 else self._threads
         try:
             seen = shown.ended_seen, shown.now_seen
             return shown, memory.loop.step(threads, action, *shown.outcome, *seen, 0, False, shown.unset)
-        except self._core.module.WrongPhase as error:
-            raise self._core.wrong_phase(error) from None
+        except self._core.module.WrongDraw as error:
+            raise self._core.wrong_draw(*error.args) from None
 
     def _flat(self, values: dict[Any, Any]) -> Fields:
         """What is seen of a set of outputs, by key, [N, ...]."""

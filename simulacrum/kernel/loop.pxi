@@ -273,11 +273,11 @@ cdef class Loop:
         cdef int wrong = self.memory.wrong
         if wrong:
             self.memory.wrong = 0
-            raise WrongPhase(wrong - 1)
+            raise WrongDraw(abs(wrong) - 1, wrong > 0)
 
 
-class WrongPhase(Exception):
-    """A slot was drawn in the other phase; its argument is the slot's number."""
+class WrongDraw(Exception):
+    """A slot was drawn in the other phase, or with an index that is none: the slot's number, and whether the former."""
 
 
 cdef inline Py_ssize_t min_size(Py_ssize_t one, Py_ssize_t other) noexcept nogil:

@@ -17,10 +17,10 @@ from .source import rows_members
 
 
 class Memory:
-    """N rows, N rounded up to whole blocks: the state's fields, each in as narrow a type as its bounds allow, and the clock.
+    """N rows, N rounded up to whole blocks: the state's fields, each as narrow as its bounds allow, and the clock.
 
     ``blocks`` uint8 [blocks, bytes] holds the structs ``Rows`` of ``rows.pxi``, in which a field ``[K]`` lies as
-    ``[K, BLOCK]``; ``large`` the fields of many elements, ``[N, K]`` each. ``loop`` is the kernel's loop over this memory.
+    ``[K, BLOCK]``; ``large`` the fields of many elements, ``[N, K]`` each. ``loop`` is the kernel's loop over them.
     """
 
     def __init__(self, module: ModuleType, layout: Layout, rows: int) -> None:
@@ -71,7 +71,7 @@ class Memory:
         """Where each small field and the clock lie: views [blocks, K, BLOCK]."""
         found, start = {}, 0
         forms = {part.name: (part.count, torch_dtype(part.kept)) for part in self.layout.fields if not part.many}
-        forms |= {name: (1, torch.int32) for name in ("t", "k0", "k1")}
+        forms |= dict.fromkeys(("t", "k0", "k1"), (1, torch.int32))
         for declared, size in rows_members(self.layout):
             name = declared.split(" ")[-1].split("[")[0]
             if name in forms:

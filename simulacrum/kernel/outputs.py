@@ -1,8 +1,8 @@
 """``Outputs``: the tensors that a kernel's steps are shown in, and how they are made in little time.
 
-Making nine tensors costs more than the step of a thousand rows. So a set that was handed out is handed out again once it
-is proved that nobody can see it any more (:mod:`simulacrum.fast.held`); and where sets are held, as a collector holds
-them, a few are made at once and cut.
+Making nine tensors costs more than the step of a thousand rows. So a set that was handed out is handed out again once
+it is proved that nobody can see it any more (:mod:`simulacrum.fast.held`); and where sets are held, as a collector
+holds them, a few are made at once and cut.
 """
 
 from __future__ import annotations

@@ -104,7 +104,9 @@ def _types(layout: Layout) -> Iterator[str]:
     yield indented("cdef struct Targets:", (f"{part.ctype}* {part.name}" for part in seen))
     spare = [f"{part.ctype} field_{part.name}[BLOCK * {part.count}]" for part in fields if part.many]
     spare += [f"{part.ctype} seen_{part.name}[BLOCK * {part.count}]" for part in seen if part.many]
-    yield indented("cdef struct Spare:  # what pointers to rows point to where there is no row", [*spare, "Py_ssize_t listed"])
+    yield indented(
+        "cdef struct Spare:  # what pointers to rows point to where there is no row", [*spare, "Py_ssize_t listed"]
+    )
 
 
 def rows_members(layout: Layout) -> list[tuple[str, int]]:
