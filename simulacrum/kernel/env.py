@@ -178,8 +178,10 @@ class KernelEnv(FastEnv[Any]):
         return after, outcome, seen
 
     def _advance_into_outputs(self, memory: Memory, action: int) -> tuple[Shown, int]:
-        """One step with the checked actions at an address, and the next episodes of the rows that end: what is shown, and
-        how many rows ended, whose numbers are in ``memory.list``."""
+        """One step with the checked actions at an address, and the next episodes of the rows that end.
+
+        Returns what is shown, and how many rows ended: ``memory.list`` has their numbers.
+        """
         shown = self._outputs.take()
         threads = 1 if self._most_threads == 1 else self._threads
         try:
