@@ -38,12 +38,12 @@ FAULTS = {
     "-0.0 for 0.0": ("toywalk", {"fast": (OBSERVATION, f"return -(-{SEEN} + 0.0)")}, "differential"),
     "a path for large batches": (
         "toywalk",
-        {"fast": (OBSERVATION, f"return ({SEEN}) * (1 if counts.shape[0] < 64 else 0.5)")},
+        {"fast": (OBSERVATION, f"return ({SEEN}) * (1 if state.t.shape[0] < 64 else 0.5)")},
         "differential",
     ),
     "a reduction over the batch": (
         "toywalk",
-        {"fast": (OBSERVATION, f"return counts.abs().max() / 60 * ({SEEN}) / 60")},
+        {"fast": (OBSERVATION, f"return state.t.max() / 60 * ({SEEN}) / 60")},
         "batch_independence",
     ),
     "a place in the batch": (

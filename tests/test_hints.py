@@ -31,14 +31,18 @@ def told(package: Package, case: Case) -> str:
 RETURN = f"return {SEEN}"
 STATE = "        return State(position=position), reward, at_goal"
 FAULTS = {
-    "the counter before the step": (RETURN, RETURN.replace("counts", "(counts - self.float32([0, 1]))"), "t - 1"),
+    "the counter before the step": (RETURN, RETURN.replace("state.t", "(state.t - 1)"), "t - 1"),
     "a broadcast": (STATE, STATE.replace("reward", "reward.unsqueeze(-1) + reward"), "fast.py made [N, "),
     "a sum over the batch": (
         RETURN,
-        f"return {SEEN} + counts.sum() * 0 + counts.shape[0] // 5",
+        f"return {SEEN} + state.t.sum() * 0 + state.t.shape[0] // 5",
         "alone the row agrees",
     ),
-    "a division by a product": (RETURN, "return counts * (1 / self.float32([L, MAX_STEPS]))", "in the last place"),
+    "a division by a product": (
+        RETURN,
+        "return torch.stack([state.position * (1 / self.float32(L)), state.t * (1 / self.float32(MAX_STEPS))], -1)",
+        "in the last place",
+    ),
     "a zero's sign": (RETURN, f"return -(-{SEEN} + 0.0)", "the sign of a zero"),
     "an inverted reset": (
         *method("    def _renew(self, carry, seen, mask):\n        return super()._renew(carry, seen, ~mask)"),

@@ -37,7 +37,7 @@ ALLOWED = {
     ("harness.checks", "harness.context"): "the type of what a check is given",
 }
 HEAVY_PARTS = (  # beside HARNESS_LIGHT; they alone
-    *("rng.tensor", "rng.operators", "fast", "kernel", "vector", "collector", "bench", "harness"),
+    *("rng.tensor", "rng.operators", "rng.ahead", "fast", "kernel", "vector", "collector", "bench", "harness"),
     *("cli.bench", "cli.deep", "cli.explain", "cli.faults", "cli.freeze"),
 )
 HEAVY = ("torch", "torchrl", "tensordict")  # import these when they are imported

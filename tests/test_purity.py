@@ -56,7 +56,7 @@ FAST = {
         before("action = torch.as_strided(action, (len(action),), (1,)) if len(action) > 3 else action"),
         "give other bits",
     ),
-    "a path for some sizes": (seen("2 if 250 < len(counts) < 513 else 1"), "a path depends on the number of rows"),
+    "a path for some sizes": (seen("2 if 250 < len(state.t) < 513 else 1"), "a path depends on the number of rows"),
     "the default dtype": (seen("torch.full((), 1 / 3).float() * 3"), "as the default dtype"),
     "gradients": (seen("1 if torch.is_grad_enabled() else 2"), "without gradients"),
     "inference mode": (seen("2 if torch.is_inference_mode_enabled() else 1"), "in inference mode"),
@@ -74,7 +74,10 @@ FAST = {
         "draws from the global generator of torch",
     ),
     "a global generator is used in large batches": (
-        (OBSERVATION, f"torch.bernoulli(counts[:1, 0].abs() / 100) if len(counts) > 600 else 0\n        {OBSERVATION}"),
+        (
+            OBSERVATION,
+            f"torch.bernoulli(state.position[:1].abs() / 100) if len(state.t) > 600 else 0\n        {OBSERVATION}",
+        ),
         "the global generator of torch",
     ),
 }

@@ -372,6 +372,7 @@ def test_factories_and_environments_work_in_spawned_workers(folder):
 
 def test_public_names_are_pinned():
     assert simulacrum.__all__ == [
+        "BatchCollector",
         "Environment",
         "FastEnv",
         "Fault",

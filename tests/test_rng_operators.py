@@ -1,6 +1,7 @@
 """The operators that draw: each is the others put together, native and by tensor operations, whatever the rows."""
 
 import logging
+from typing import NamedTuple
 from unittest import mock
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 
 from simulacrum import native
 from simulacrum.errors import BuildError, DrawTypeError
-from simulacrum.rng import operators, tensor
+from simulacrum.rng import ahead, operators, tensor
 
 ROWS = [0, 1, 63, 64, 65, 1000, 1024, 1025, 2111]  # around what the native loops take at once
 STEP, FIRST = [3 << 24, 2, 0x7FFFFFFF, 3], [5, 1, 0xFFFFFFFE, 2]
@@ -27,6 +28,45 @@ def form(request, monkeypatch):
         monkeypatch.setattr(operators, "native_module", lambda: None)
     elif not native.enabled():
         pytest.skip("no C compiler, or SIMULACRUM_NATIVE=0")
+
+
+class Clock(NamedTuple):
+    seed: torch.Tensor
+    episode: torch.Tensor
+    t: torch.Tensor
+    k0: torch.Tensor
+    k1: torch.Tensor
+
+
+@pytest.mark.skipif(not native.enabled(), reason="no C compiler, or SIMULACRUM_NATIVE=0")
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 1.0])
+@pytest.mark.parametrize("rows", ROWS[1:])
+def test_words_kept_ahead_are_those_drawn_anew(rows, share):
+    k0, k1, t, seeds, episodes = inputs(rows)
+    clock = Clock(seeds, episodes.clone(), t.clone(), k0.clone(), k1.clone())
+    step, reset = ([(ranges[0], ranges[1]), (ranges[2], ranges[3])] for ranges in (STEP, FIRST))
+    kept = ahead.Ahead.of(clock, step, reset)
+    generator = torch.Generator().manual_seed(rows)
+    for turn in range(6):
+        words, ended = kept.draw()
+        expected = operators.both_words(clock.k0, clock.k1, clock.t, STEP, seeds, clock.episode, FIRST, 1)
+        assert torch.equal(words, expected)
+        over = torch.rand(rows, generator=generator) < share
+        if turn == 3:  # rows whose episodes begin otherwise
+            kept.stale = True
+            clock.episode.add_(5)
+        ended.copy_(over)
+        clock.episode.add_(over)
+        clock.t.copy_(torch.where(over, 0, clock.t + 1))
+        for lane, key in zip((clock.k0, clock.k1), tensor.episode_keys(seeds, clock.episode), strict=True):
+            lane.copy_(key)
+
+
+def test_many_words_are_not_kept():
+    clock = Clock(*(inputs(4)[place] for place in (3, 4, 2, 0, 1)))
+    assert ahead.Ahead.of(clock, [], [(0, ahead.MOST + 1)]) is None
+    with mock.patch.object(ahead, "native_module", return_value=None):
+        assert ahead.Ahead.of(clock, [], [(0, 1)]) is None
 
 
 @pytest.mark.usefixtures("form")

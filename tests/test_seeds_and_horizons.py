@@ -67,7 +67,10 @@ FAULTS = {
         ),
         "clock.episode",
     ),
-    "another rule in the last steps": ((OBSERVATION, f"return ({SEEN}) * torch.where(counts > 58.5, 2.0, 1.0)"), ""),
+    "another rule in the last steps": (
+        (OBSERVATION, f"return ({SEEN}) * torch.where(state.t > 58, 2.0, 1.0).unsqueeze(-1)"),
+        "",
+    ),
 }
 
 

@@ -66,7 +66,7 @@ def test_a_later_episode_is_injected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("least", [2, 5])
 def test_a_path_for_many_rows_keeps_the_fewest(tmp_path: Path, least: int) -> None:
-    package = changed(tmp_path / "package", RETURN, f"return ({SEEN}) * (0.5 if counts.shape[0] >= {least} else 1)")
+    package = changed(tmp_path / "package", RETURN, f"return ({SEEN}) * (0.5 if state.t.shape[0] >= {least} else 1)")
     smaller = shrunk(package, Case(seeds=SEEDS, actions=ACTIONS, watched=np.array([0, 7])))
     assert (smaller.rows, smaller.steps, len(smaller.watched_rows)) == (least, 0, 1)
 
@@ -170,7 +170,9 @@ def test_without_time_the_case_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_an_injected_state_is_shrunk_to_its_row(tmp_path: Path) -> None:
-    package = changed(tmp_path / "package", RETURN, f"return torch.where(counts[:, :1] == 3, 0.5, 1.0) * ({SEEN})")
+    package = changed(
+        tmp_path / "package", RETURN, f"return torch.where(state.position.unsqueeze(-1) == 3, 0.5, 1.0) * ({SEEN})"
+    )
     starts = {
         "state.position": np.array([0, 3, 1], np.int32),
         "clock.seed": np.array([1, 2, 3], np.uint64),

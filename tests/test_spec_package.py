@@ -270,15 +270,35 @@ def test_a_package_that_declares_nothing_is_refused(folder):
         _ = Package.read(folder).environment
 
 
-@pytest.mark.parametrize(("name", "base"), [("reference", "ReferenceEnv"), ("fast", "FastEnv")])
-def test_a_module_has_one_implementation(folder, name, base):
-    text = (folder / f"{name}.py").read_text()
+EXPECTED = {
+    "reference": ("expected one subclass of ReferenceEnv, found ", "2", "0"),
+    "fast": ("expected one subclass of FastEnv, one of KernelEnv, or one of each, found ", "2 and 1", "0 and 0"),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_module_has_one_implementation(folder, name):
+    text, (message, twice, none) = (folder / f"{name}.py").read_text(), EXPECTED[name]
     (folder / f"{name}.py").write_text(f"{text}\n\nclass Second(Toywalk{name.title()}):\n    pass\n")
-    with pytest.raises(PackageError, match=rf"{name}\.py: expected one subclass of {base}, found 2"):
+    with pytest.raises(PackageError, match=rf"{name}\.py: {message}{twice}"):
         getattr(Package.read(folder), name)
     (folder / f"{name}.py").write_text("")
-    with pytest.raises(PackageError, match=rf"{name}\.py: expected one subclass of {base}, found 0"):
+    with pytest.raises(PackageError, match=rf"{name}\.py: {message}{none}"):
         getattr(Package.read(folder), name)
+
+
+def test_forms_are_named_and_the_tensors_come_first(folder):
+    package = Package.read(folder)
+    assert {name: cls.__name__ for name, cls in package.forms.items()} == {
+        "tensor": "ToywalkFast",
+        "kernel": "ToywalkKernel",
+    }
+    assert package.fast is package.forms["tensor"]
+    text = (folder / "fast.py").read_text()
+    (folder / "fast.py").write_text(text[: text.index("class ToywalkFast")] + text[text.index("class ToywalkKernel") :])
+    alone = Package.read(folder)
+    assert list(alone.forms) == ["kernel"]
+    assert alone.fast is alone.forms["kernel"]
 
 
 # ---------------------------------------------------------------------- classes and where they belong

@@ -25,13 +25,13 @@ def messages(package: Package) -> list[str]:
 BOTH = {
     # the same misreading of forager's spec in fast.py and reference.py: which symmetry finds it
     "an edge that is nearer than the others": (
-        ("torch.clamp(state.x + self.int32(DX).index_select(0, heading), 0, GRID - 1)",) * 2,
+        ("torch.clamp(state.x + to_east, 0, GRID - 1)",) * 2,
         ("min(max(state.x + dx, 0), GRID - 1)",) * 2,
         ("GRID - 1)", "GRID - 2)"),
         "quarter_turn",
     ),
     "a slip that turns the other way": (
-        ("(action + draw.bernoulli(Slots.SLIP, SLIP_P)) & 3", "(action - 1 * draw.bernoulli(Slots.SLIP, SLIP_P)) & 3"),
+        ("(action.to(torch.int32) + slips) & 3", "(action.to(torch.int32) - 1 * slips) & 3"),
         ("dx, dy = dy, -dx", "dx, dy = -dy, dx"),
         ("", ""),
         "mirror",

@@ -10,19 +10,25 @@ Changes = list[tuple[str, str]]  # (old, new); each old text stands in its file 
 
 # Lines that more than one fault edits: of both files, of fast.py, of reference.py
 SLIP = "draw.bernoulli(Slots.SLIP, SLIP_P)"
-FORMULA = "draw.bernoulli(Slots.SLIP, SLIP_P)) & 3"
-HEADING = "heading = (action + draw.bernoulli(Slots.SLIP, SLIP_P)) & 3"
-MOVED_X = "torch.clamp(state.x + self.int32(DX).index_select(0, heading), 0, GRID - 1)"
-MOVED_Y = "torch.clamp(state.y + self.int32(DY).index_select(0, heading), 0, GRID - 1)"
+HEADINGS = "NORTH, EAST, SOUTH, WEST = range(4)"
+FORMULA = "(action.to(torch.int32) + slips) & 3"
+HEADING = f"heading = {FORMULA}"
+TO_EAST = "(heading == EAST).to(torch.int32) - (heading == WEST).to(torch.int32)"
+TO_NORTH = "(heading == NORTH).to(torch.int32) - (heading == SOUTH).to(torch.int32)"
+MOVED_X = "torch.clamp(state.x + to_east, 0, GRID - 1)"
+MOVED_Y = "torch.clamp(state.y + to_north, 0, GRID - 1)"
 HERE = "here = (state.berry_x == x.unsqueeze(-1)) & (state.berry_y == y.unsqueeze(-1))"
 COLLECTED = "collected = state.berry_live & here"
 GAINED = "gained = self.gained(state.berry_kind, collected)"
-TERMS = "(collected * gains).unbind(-1)"
+LAST_GAIN = "self.float32(GAINS[-1])"
+OTHER_GAIN = "self.float32(value)"
+TERMS = "torch.where(collected, gain, self.float32(0.0))"
 ENERGY = "(state.energy - self.float32(STEP_COST)) + gained"
 REWARD = "self.float32(REWARD_SCALE) * gained - self.float32(REWARD_COST)"
-TERMINATED = "~berry_live.any(-1) | (energy <= 0)"
+LEFT = "left = berry_live.sum(-1, dtype=torch.int32)"
+TERMINATED = "(left == 0) | (energy <= 0)"
 LIVE_AT_FIRST = "torch.ones_like(berry_x, dtype=torch.bool)"
-OBSERVED = "values / self.float32([GRID - 1, GRID - 1, 1.0, N_BERRIES, MAX_STEPS])"
+OBSERVED = "torch.stack([state.x / side, state.y / side, state.energy, live / berries, state.t / steps], -1)"
 
 TURN = "dx, dy = dy, -dx"
 IF_HERE = "if berry_live[i] and state.berry_x[i] == x and state.berry_y[i] == y:"
@@ -36,10 +42,16 @@ ROW_THEN_COLUMN = "np.float32(state.y) / LAST_CELL_FLOAT,\n                np.fl
 
 # Replacements that stand in more than one fault
 TURN_IF_FREE = (
-    "ahead_x = state.x + self.int32(DX).index_select(0, action)\n        "
-    "ahead_y = state.y + self.int32(DY).index_select(0, action)\n        "
+    f"ahead_x = state.x + {TO_EAST.replace('heading', 'action')}\n        "
+    f"ahead_y = state.y + {TO_NORTH.replace('heading', 'action')}\n        "
     "free = (ahead_x >= 0) & (ahead_x < GRID) & (ahead_y >= 0) & (ahead_y < GRID)\n        "
-    "heading = (action + (draw.bernoulli(Slots.SLIP, SLIP_P) & free)) & 3"
+    "heading = (action.to(torch.int32) + (slips & free)) & 3"
+)
+COUNTERCLOCKWISE = "(action.to(torch.int32) + 3 * slips) & 3"
+SOUTH_FIRST = "SOUTH, EAST, NORTH, WEST = range(4)"
+BY_RECIPROCALS = (
+    "torch.stack([state.x * (1.0 / side), state.y * (1.0 / side), state.energy, live * (1.0 / berries),"
+    " state.t * (1.0 / steps)], -1)"
 )
 MOVED = "((x != state.x) | (y != state.y))"
 NOT_AT_START = "(berry_x != x.unsqueeze(-1)) | (berry_y != y.unsqueeze(-1))"
@@ -47,24 +59,28 @@ NOT_AT_START = "(berry_x != x.unsqueeze(-1)) | (berry_y != y.unsqueeze(-1))"
 FAST: dict[str, dict[str, Changes]] = {
     # ------------------------------------------------------------------ shapes and dimensions
     "shape": {
-        "the gains are looked up in the transposed order": [("kind.reshape(-1))", "kind.T.reshape(-1))")],
-        "the observation is stacked along the first axis": [("state.t], -1)", "state.t]).reshape(-1, 5)")],
+        "the gains are looked up in the transposed order": [("kind == number", "kind.T.reshape(kind.shape) == number")],
+        "the observation is stacked along the first axis": [
+            ("state.t / steps], -1)", "state.t / steps]).reshape(-1, 5)")
+        ],
         "the agents' columns are repeated by berry, not by row": [
             ("x.unsqueeze(-1)", "x.repeat(N_BERRIES).reshape(-1, N_BERRIES)")
         ],
         "at N = N_BERRIES the agents' rows are taken for one a berry": [
             ("y.unsqueeze(-1)", "(y if len(y) == N_BERRIES else y.unsqueeze(-1))")
         ],
-        "one cleared row ends all": [(TERMINATED, "(~berry_live.any(-1, keepdim=True) | (energy <= 0)).any(0)")],
-        "no row is exhausted before all are": [(TERMINATED, "~berry_live.any(-1) | (energy <= 0).all()")],
-        "no row is cleared before all are": [(TERMINATED, "~berry_live.any() | (energy <= 0)")],
-        "a single berry's axis is squeezed away": [(TERMINATED, "~berry_live.squeeze(-1).any(-1) | (energy <= 0)")],
-        "the batch's axis is squeezed away at N = 1": [(TERMS, "(collected * gains).squeeze().unbind(-1)")],
+        "one cleared row ends all": [
+            (LEFT, "left = berry_live.sum(-1, keepdim=True, dtype=torch.int32)"),
+            (TERMINATED, f"({TERMINATED}).any(0)"),
+        ],
+        "no row is exhausted before all are": [(TERMINATED, "(left == 0) | (energy <= 0).all()")],
+        "no row is cleared before all are": [(LEFT, "left = berry_live.sum(dtype=torch.int32)")],
+        "a single berry's axis is squeezed away": [(LEFT, "left = berry_live.squeeze(-1).sum(-1, dtype=torch.int32)")],
+        "the batch's axis is squeezed away at N = 1": [(TERMS, f"{TERMS}.squeeze()")],
         "the flag is written into an expanded view": [
             (
                 TERMINATED,
-                "torch.zeros(1, device=x.device).expand(len(x)).masked_fill_("
-                "~berry_live.any(-1) | (energy <= 0), 1.0) > 0",
+                f"torch.zeros(1, device=x.device).expand(len(x)).masked_fill_({TERMINATED}, 1.0) > 0",
             )
         ],
         "every row has the kinds of the first": [
@@ -79,12 +95,12 @@ FAST: dict[str, dict[str, Changes]] = {
     },
     # ------------------------------------------------------------------ rules
     "rules": {
-        "the slip turns counterclockwise": [(FORMULA, "3 * draw.bernoulli(Slots.SLIP, SLIP_P)) & 3")],
-        "north and south are exchanged": [("DY = [1, 0, -1, 0]", "DY = [-1, 0, 1, 0]")],
+        "the slip turns counterclockwise": [(FORMULA, COUNTERCLOCKWISE)],
+        "north and south are exchanged": [(HEADINGS, SOUTH_FIRST)],
         "no slip on the western edge": [(SLIP, f"({SLIP} & (state.x > 0))")],
         "a blocked move is not turned": [(HEADING, TURN_IF_FREE)],
         "x is not clamped in the east": [(MOVED_X, MOVED_X.replace(", 0, GRID - 1)", ", min=0)"))],
-        "y wraps round the field": [(MOVED_Y, "(state.y + self.int32(DY).index_select(0, heading)) % GRID")],
+        "y wraps round the field": [(MOVED_Y, "(state.y + to_north) % GRID")],
         "in the north-east corner nobody walks south": [
             (
                 "y = " + MOVED_Y,
@@ -108,28 +124,28 @@ FAST: dict[str, dict[str, Changes]] = {
         "a berry on a visited cell comes back": [("state.berry_live ^ collected", "state.berry_live ^ here")],
         "collected berries give again": [(GAINED, "gained = self.gained(state.berry_kind, here)")],
         "collected berries move to column 0": [("berry_x=state.berry_x,", "berry_x=state.berry_x * berry_live,")],
-        "the gain of kind 2 is that of kind 1": [("self.float32(GAINS)", "self.float32([*GAINS[:2], GAINS[1]])")],
+        "the gain of kind 2 is that of kind 1": [(LAST_GAIN, "self.float32(GAINS[1])")],
         "the gain of a step saturates at 1": [(GAINED, f"{GAINED}.clamp(max=1.0)")],
         "the energy saturates at the start's": [(ENERGY, f"torch.clamp({ENERGY}, max=START_ENERGY)")],
         "the energy saturates at 2.5": [(ENERGY, f"torch.clamp({ENERGY}, max=2.5)")],
         "the reward of the last step is 0": [
             ("after = State(", "reward = torch.where(terminated, self.float32(0.0), reward)\n        after = State(")
         ],
-        "exhausted only below 0": [(TERMINATED, "~berry_live.any(-1) | (energy < 0)")],
-        "exhausted before the gain": [(TERMINATED, "~berry_live.any(-1) | (energy - gained <= 0)")],
-        "exhausted one step late": [(TERMINATED, "~berry_live.any(-1) | (state.energy <= 0)")],
-        "never exhausted": [(TERMINATED, "~berry_live.any(-1)")],
+        "exhausted only below 0": [(TERMINATED, "(left == 0) | (energy < 0)")],
+        "exhausted before the gain": [(TERMINATED, "(left == 0) | (energy - gained <= 0)")],
+        "exhausted one step late": [(TERMINATED, "(left == 0) | (state.energy <= 0)")],
+        "never exhausted": [(TERMINATED, "left == 0")],
         "never cleared": [(TERMINATED, "energy <= 0")],
-        "cleared one step late": [(TERMINATED, "~state.berry_live.any(-1) | (energy <= 0)")],
-        "cleared without the last berry": [(TERMINATED, "~berry_live[:, :-1].any(-1) | (energy <= 0)")],
+        "cleared one step late": [(LEFT, "left = state.berry_live.sum(-1, dtype=torch.int32)")],
+        "cleared without the last berry": [(LEFT, "left = berry_live[:, :-1].sum(-1, dtype=torch.int32)")],
         "not cleared by the last energy": [
-            (TERMINATED, "(~berry_live.any(-1) & (state.energy > self.float32(STEP_COST))) | (energy <= 0)")
+            (TERMINATED, "((left == 0) & (state.energy > self.float32(STEP_COST))) | (energy <= 0)")
         ],
-        "cleared and exhausted at once is neither": [(TERMINATED, "~berry_live.any(-1) ^ (energy <= 0)")],
+        "cleared and exhausted at once is neither": [(TERMINATED, "(left == 0) ^ (energy <= 0)")],
         "no slip one step before the last": [(SLIP, f"({SLIP} & (state.t != MAX_STEPS - 2))")],
         "the field's side is hard-coded": [(MOVED_X, MOVED_X.replace("GRID - 1", "7"))],
-        "the number of berries is hard-coded": [("1.0, N_BERRIES, MAX_STEPS", "1.0, 6, MAX_STEPS")],
-        "the step cap is hard-coded": [("N_BERRIES, MAX_STEPS]", "N_BERRIES, 80]")],
+        "the number of berries is hard-coded": [("self.float32(N_BERRIES)", "self.float32(6)")],
+        "the step cap is hard-coded": [("self.float32(MAX_STEPS)", "self.float32(80)")],
     },
     # ------------------------------------------------------------------ draws
     "randomness": {
@@ -179,23 +195,24 @@ FAST: dict[str, dict[str, Changes]] = {
     },
     # ------------------------------------------------------------------ numbers
     "numbers": {
-        "the gains are added from the last berry": [(TERMS, "(collected * gains).flip(-1).unbind(-1)")],
+        "the gains are added from the last berry": [(TERMS, f"{TERMS}.flip(-1)")],
         "the gains are added in float64": [
-            ("self.float32(GAINS)", "self.float64(GAINS)"),
+            (LAST_GAIN, "self.float64(GAINS[-1])"),
+            (OTHER_GAIN, "self.float64(value)"),
+            (TERMS, "torch.where(collected, gain, self.float64(0.0))"),
             ("return total", "return total.to(torch.float32)"),
         ],
-        "the gains are float16": [("self.float32(GAINS)", "self.float32(GAINS).half().float()")],
+        "the gains are float16": [
+            (LAST_GAIN, f"{LAST_GAIN}.half().float()"),
+            (OTHER_GAIN, f"{OTHER_GAIN}.half().float()"),
+        ],
         "the gain is added before the cost": [(ENERGY, "(state.energy + gained) - self.float32(STEP_COST)")],
         "the gain less the cost is added": [(ENERGY, "state.energy + (gained - self.float32(STEP_COST))")],
         "the reward is computed in float64": [
             (REWARD, "(REWARD_SCALE * gained.to(torch.float64) - REWARD_COST).to(torch.float32)")
         ],
-        "the observation is multiplied by reciprocals": [
-            (OBSERVED, "values * (1.0 / self.float32([GRID - 1, GRID - 1, 1.0, N_BERRIES, MAX_STEPS]))")
-        ],
-        "row 0 is seen as -0.0": [
-            ("state.y, state.energy, live", "-((GRID - 1 - state.y).float() - (GRID - 1)), state.energy, live")
-        ],
+        "the observation is multiplied by reciprocals": [(OBSERVED, BY_RECIPROCALS)],
+        "row 0 is seen as -0.0": [("state.y / side", "-((GRID - 1 - state.y).float() - (GRID - 1)) / side")],
         "the mean gain of no berry is NaN": [
             (
                 GAINED,
@@ -211,7 +228,7 @@ FAST: dict[str, dict[str, Changes]] = {
             )
         ],
         "the turn is taken modulo 4 with its sign dropped": [
-            (HEADING, "heading = torch.fmod(action - 3 * draw.bernoulli(Slots.SLIP, SLIP_P), 4).abs()")
+            (HEADING, "heading = torch.fmod(action - 3 * slips, 4).abs()")
         ],
         "the start energy has the default dtype": [
             (
@@ -219,39 +236,41 @@ FAST: dict[str, dict[str, Changes]] = {
                 "torch.full(x.shape, START_ENERGY, device=x.device)",
             )
         ],
-        "the gains have the default dtype": [("self.float32(GAINS)", "torch.tensor(GAINS, device=kind.device)")],
+        "the gains have the default dtype": [
+            (LAST_GAIN, "torch.tensor(GAINS[-1], device=kind.device)"),
+            (OTHER_GAIN, "torch.tensor(value, device=kind.device)"),
+        ],
         "the kinds are int64": [("N_KINDS, shape=(N_BERRIES,))", "N_KINDS, shape=(N_BERRIES,)).to(torch.int64)")],
     },
     # ------------------------------------------------------------------ memory, batch size, threads, compiler, time
     "system": {
         "gains of one row overwrite each other": [
             (
-                "first, *others = (collected * gains).unbind(-1)",
+                f"first, *others = {TERMS}",
                 "rows = torch.arange(len(kind), device=kind.device).unsqueeze(-1)\n"
                 "        place = torch.where(collected, rows, len(kind))\n"
                 "        sums = torch.zeros(len(kind) + 1, device=kind.device, dtype=torch.float32)\n"
-                "        return sums.index_put((place.reshape(-1),), gains.reshape(-1))[:-1]\n"
-                "        first, *others = (collected * gains).unbind(-1)",
+                "        return sums.index_put((place.reshape(-1),), gain.expand_as(kind).reshape(-1))[:-1]\n"
+                f"        first, *others = {TERMS}",
             )
         ],
         "two buffers take turns as the observation": [
             (
                 f"return {OBSERVED}",
-                f"if torch.compiler.is_compiling():\n            return {OBSERVED}\n"
+                f"values = {OBSERVED}\n"
+                "        if torch.compiler.is_compiling():\n            return values\n"
                 "        turns = self.__dict__.setdefault('_turns', {})\n"
                 "        kept = turns.setdefault(len(values), [torch.empty_like(values), torch.empty_like(values)])\n"
                 "        kept.reverse()\n"
-                f"        return kept[0].copy_({OBSERVED})",
+                "        return kept[0].copy_(values)",
             )
         ],
         "the live flags are cleared in place": [
             ("state.berry_live ^ collected", "state.berry_live.data.bitwise_xor_(collected)")
         ],
-        "the heading is written into the action": [
-            (HEADING, "heading = action.data.add_(draw.bernoulli(Slots.SLIP, SLIP_P)).bitwise_and_(3)")
-        ],
+        "the heading is written into the action": [(HEADING, "heading = action.data.add_(slips).bitwise_and_(3)")],
         "from N = 512 on the gains are added from the last berry": [
-            (TERMS, "(collected * gains if len(kind) < 512 else (collected * gains).flip(-1)).unbind(-1)")
+            (TERMS, f"({TERMS} if len(kind) < 512 else {TERMS}.flip(-1))")
         ],
         "at N = 1000 the last row is never exhausted": [
             (
@@ -279,19 +298,17 @@ FAST: dict[str, dict[str, Changes]] = {
         "compiled, the observation is multiplied by reciprocals": [
             (
                 f"return {OBSERVED}",
-                "if torch.compiler.is_compiling():\n"
-                "            return values * self.float32([1 / (GRID - 1), 1 / (GRID - 1), 1.0, 1 / N_BERRIES,"
-                f" 1 / MAX_STEPS])\n        return {OBSERVED}",
+                f"if torch.compiler.is_compiling():\n            return {BY_RECIPROCALS}\n        return {OBSERVED}",
             )
         ],
         "compiled, exhausted only below 0": [
-            (TERMINATED, "~berry_live.any(-1) | (energy < 0 if torch.compiler.is_compiling() else energy <= 0)")
+            (TERMINATED, "(left == 0) | (energy < 0 if torch.compiler.is_compiling() else energy <= 0)")
         ],
         "the first observation shows no live berries": [
-            ("state.energy, live, state.t", "state.energy, torch.where(state.t == 0, 0, live), state.t")
+            ("live / berries", "torch.where(state.t == 0, 0, live) / berries")
         ],
         "after 1000 transitions nobody slips": [
-            ("# By heading", "CALLS = iter(range(1000))\n\n# By heading"),
+            (HEADINGS, f"CALLS = iter(range(1000))\n\n{HEADINGS}"),
             (
                 HEADING,
                 f"{HEADING}\n        if not torch.compiler.is_compiling() and next(CALLS, None) is None:\n"
@@ -385,18 +402,18 @@ BOTH: dict[str, tuple[Changes, Changes]] = {
     # ------------------------------------------------------------------ direction, move
     "both: the slip turns counterclockwise": (
         [(TURN, "dx, dy = -dy, dx")],
-        [(FORMULA, "3 * draw.bernoulli(Slots.SLIP, SLIP_P)) & 3")],
+        [(FORMULA, COUNTERCLOCKWISE)],
     ),
     "both: the slip reverses": (
         [(TURN, "dx, dy = -dx, -dy")],
-        [(FORMULA, "2 * draw.bernoulli(Slots.SLIP, SLIP_P)) & 3")],
+        [(FORMULA, "(action.to(torch.int32) + 2 * slips) & 3")],
     ),
     "both: the slip adds the turned move to the move": (
         [(TURN, "dx, dy = dx + dy, dy - dx")],
         [
-            (HEADING, f"slip, turned = {SLIP}, (action + 1) & 3"),
-            (MOVED_X, "torch.clamp(state.x + self.int32(DX)[action] + slip * self.int32(DX)[turned], 0, GRID - 1)"),
-            (MOVED_Y, "torch.clamp(state.y + self.int32(DY)[action] + slip * self.int32(DY)[turned], 0, GRID - 1)"),
+            (HEADING, "heading, turned = action, (action + 1) & 3"),
+            (TO_EAST, f"{TO_EAST} + slips * ({TO_EAST.replace('heading', 'turned')})"),
+            (TO_NORTH, f"{TO_NORTH} + slips * ({TO_NORTH.replace('heading', 'turned')})"),
         ],
     ),
     "both: who slips stays": (
@@ -404,9 +421,9 @@ BOTH: dict[str, tuple[Changes, Changes]] = {
         [
             (
                 "y = " + MOVED_Y,
-                f"y = {MOVED_Y}\n        x, y = torch.where(slip, state.x, x), torch.where(slip, state.y, y)",
+                f"y = {MOVED_Y}\n        x, y = torch.where(slips, state.x, x), torch.where(slips, state.y, y)",
             ),
-            (HEADING, f"slip, heading = {SLIP}, action"),
+            (HEADING, "heading = action"),
         ],
     ),
     "both: SLIP keeps the direction": ([(SLIP, f"not {SLIP}")], [(SLIP, f"~{SLIP}")]),
@@ -431,14 +448,14 @@ BOTH: dict[str, tuple[Changes, Changes]] = {
     "both: north is down": (
         [("[(0, +1), (+1, 0), (0, -1), (-1, 0)]", "[(0, -1), (+1, 0), (0, +1), (-1, 0)]")],
         [
-            ("DY = [1, 0, -1, 0]", "DY = [-1, 0, 1, 0]"),
+            (HEADINGS, SOUTH_FIRST),
             # (dx, dy) still becomes (dy, -dx): with y turned over, the next heading of a slip is the one before
-            (FORMULA, "3 * draw.bernoulli(Slots.SLIP, SLIP_P)) & 3"),
+            (FORMULA, COUNTERCLOCKWISE),
         ],
     ),
     "both: the actions are north, south, east, west": (
         [("[(0, +1), (+1, 0), (0, -1), (-1, 0)]", "[(0, +1), (0, -1), (+1, 0), (-1, 0)]")],
-        [(HEADING, f"heading = (self.constant([0, 2, 1, 3], torch.int64)[action] + {SLIP}) & 3")],
+        [(HEADING, "heading = (self.int32([0, 2, 1, 3])[action] + slips) & 3")],
     ),
     "both: the field reaches to GRID": (
         [
@@ -452,10 +469,7 @@ BOTH: dict[str, tuple[Changes, Changes]] = {
             ("min(max(state.x + dx, 0), GRID - 1)", "(state.x + dx) % GRID"),
             ("min(max(state.y + dy, 0), GRID - 1)", "(state.y + dy) % GRID"),
         ],
-        [
-            (MOVED_X, "(state.x + self.int32(DX)[heading]) % GRID"),
-            (MOVED_Y, "(state.y + self.int32(DY)[heading]) % GRID"),
-        ],
+        [(MOVED_X, "(state.x + to_east) % GRID"), (MOVED_Y, "(state.y + to_north) % GRID")],
     ),
     # ------------------------------------------------------------------ collecting, energy
     "both: berries are collected before the move": (
@@ -489,19 +503,19 @@ BOTH: dict[str, tuple[Changes, Changes]] = {
         ],
         [
             (
-                "gains = self.float32(GAINS)",
+                f"gain = {LAST_GAIN}",
                 "same = (kind.unsqueeze(-1) == kind.unsqueeze(-2)) & collected.unsqueeze(-2)\n"
-                "        collected = collected & ~same.tril(-1).any(-1)\n        gains = self.float32(GAINS)",
+                f"        collected = collected & ~same.tril(-1).any(-1)\n        gain = {LAST_GAIN}",
             )
         ],
     ),
     "both: the gains are added from the last berry": (
         [("for i in range(N_BERRIES):", "for i in reversed(range(N_BERRIES)):")],
-        [(TERMS, "(collected * gains).flip(-1).unbind(-1)")],
+        [(TERMS, f"{TERMS}.flip(-1)")],
     ),
     "both: kind 0 is the best": (
         [("for gain in GAINS]", "for gain in GAINS[::-1]]")],
-        [("self.float32(GAINS)", "self.float32(GAINS[::-1])")],
+        [(LAST_GAIN, "self.float32(GAINS[::-1][-1])"), ("GAINS[:-1]", "GAINS[::-1][:-1]")],
     ),
     "both: the cost comes after the gain": (
         [(REFERENCE_ENERGY, "(state.energy + gained) - STEP_COST_FLOAT")],
@@ -546,32 +560,32 @@ BOTH: dict[str, tuple[Changes, Changes]] = {
     ),
     "both: exhausted only below 0": (
         [(EXHAUSTED, "bool(energy < ZERO)")],
-        [(TERMINATED, "~berry_live.any(-1) | (energy < 0)")],
+        [(TERMINATED, "(left == 0) | (energy < 0)")],
     ),
     "both: exhausted when the next step cannot be paid": (
         [(EXHAUSTED, "bool(energy < STEP_COST_FLOAT)")],
-        [(TERMINATED, "~berry_live.any(-1) | (energy < self.float32(STEP_COST))")],
+        [(TERMINATED, "(left == 0) | (energy < self.float32(STEP_COST))")],
     ),
     "both: exhausted before the gain": (
         [(EXHAUSTED, "bool(state.energy - STEP_COST_FLOAT <= ZERO)")],
-        [(TERMINATED, "~berry_live.any(-1) | (state.energy - self.float32(STEP_COST) <= 0)")],
+        [(TERMINATED, "(left == 0) | (state.energy - self.float32(STEP_COST) <= 0)")],
     ),
     "both: cleared when at most one berry is left": (
         [(CLEARED, "sum(berry_live) <= 1")],
-        [(TERMINATED, "(berry_live.sum(-1) <= 1) | (energy <= 0)")],
+        [(TERMINATED, "(left <= 1) | (energy <= 0)")],
     ),
     "both: who clears the field at the cap is only truncated": (
         [(CLEARED, "not any(berry_live) and state.t + 1 < MAX_STEPS")],
-        [(TERMINATED, "(~berry_live.any(-1) & (state.t + 1 < MAX_STEPS)) | (energy <= 0)")],
+        [(TERMINATED, "((left == 0) & (state.t + 1 < MAX_STEPS)) | (energy <= 0)")],
     ),
     # ------------------------------------------------------------------ observation
     "both: x and y are exchanged in the observation": (
         [(COLUMN_THEN_ROW, ROW_THEN_COLUMN)],
-        [("state.x, state.y, state.energy", "state.y, state.x, state.energy")],
+        [("state.x / side, state.y / side", "state.y / side, state.x / side")],
     ),
     "both: the coordinates are divided by GRID": (
         [("np.float32(GRID - 1)", "np.float32(GRID)")],
-        [("[GRID - 1, GRID - 1, 1.0", "[GRID, GRID, 1.0")],
+        [("self.float32(GRID - 1)", "self.float32(GRID)")],
     ),
     "both: spent energy is shown as 0": (
         [("state.energy,", "max(state.energy, ZERO),")],
@@ -583,7 +597,7 @@ BOTH: dict[str, tuple[Changes, Changes]] = {
     ),
     "both: the step counter is shown as before the step": (
         [("np.float32(state.t)", "np.float32(max(state.t - 1, 0))")],
-        [("live, state.t]", "live, torch.clamp(state.t - 1, min=0)]")],
+        [("state.t / steps", "torch.clamp(state.t - 1, min=0) / steps")],
     ),
 }
 
@@ -650,24 +664,24 @@ FAULTS: list[Fault] = [
 ]
 
 # Generic mutants that change nothing observable: their ids, each with the reason.
-ONLY_AXIS = "the tensor has one axis, which is the first and the last"
 NEW_AXIS = "the tensors have one axis, so that a new last axis is axis 1"
 LAST_AXIS = "the tensor has two axes, so that the last is axis 1"
-COUNTS = "the sum of bools is an int64 without it: the same counts, which become the same float32"
 EQUIVALENT: dict[str, str] = {
-    "fast.py transition: `self.int32(DX).index_select(0, heading)` -> "
-    "`self.int32(DX).index_select(-1, heading)` #1": ONLY_AXIS,
-    "fast.py transition: `self.int32(DY).index_select(0, heading)` -> "
-    "`self.int32(DY).index_select(-1, heading)` #1": ONLY_AXIS,
     "fast.py transition: `x.unsqueeze(-1)` -> `x.unsqueeze(1)` #1": NEW_AXIS,
     "fast.py transition: `y.unsqueeze(-1)` -> `y.unsqueeze(1)` #1": NEW_AXIS,
-    "fast.py transition: `berry_live.any(-1)` -> `berry_live.any(1)` #1": LAST_AXIS,
-    "fast.py gained: `self.float32(GAINS).index_select(0, kind.reshape(-1))` -> "
-    "`self.float32(GAINS).index_select(-1, kind.reshape(-1))` #1": ONLY_AXIS,
-    "fast.py gained: `(collected * gains).unbind(-1)` -> `(collected * gains).unbind(1)` #1": LAST_AXIS,
-    "fast.py observation: `state.berry_live.sum(..., dtype=torch.int32)` -> `state.berry_live.sum(...)` #1": COUNTS,
+    "fast.py transition: `berry_live.sum(..., dtype=torch.int32)` -> `berry_live.sum(...)` #1": (
+        "the sum of bools is an int64 without it: the same counts, which are only compared with 0"
+    ),
+    "fast.py transition: `berry_live.sum(-1, dtype=torch.int32)` -> "
+    "`berry_live.sum(1, dtype=torch.int32)` #1": LAST_AXIS,
+    "fast.py gained: `torch.where(collected, gain, self.float32(0.0)).unbind(-1)` -> "
+    "`torch.where(collected, gain, self.float32(0.0)).unbind(1)` #1": LAST_AXIS,
+    "fast.py observation: `state.berry_live.sum(..., dtype=torch.int32)` -> `state.berry_live.sum(...)` #1": (
+        "the sum of bools is an int64 without it: the same counts, which become the same float32"
+    ),
     "fast.py observation: `state.berry_live.sum(-1, dtype=torch.int32)` -> "
     "`state.berry_live.sum(1, dtype=torch.int32)` #1": LAST_AXIS,
-    "fast.py observation: `torch.stack([state.x, state.y, state.energy, live, state.t], -1)` -> "
-    "`torch.stack([state.x, state.y, state.energy, live, state.t], 1)` #1": NEW_AXIS,
+    "fast.py observation: `torch.stack([state.x / side, state.y / side, state.energy, live / berries, "
+    "state.t / steps], -1)` -> `torch.stack([state.x / side, state.y / side, state.energy, live / berries, "
+    "state.t / steps], 1)` #1": NEW_AXIS,
 }

@@ -17,8 +17,9 @@ STEP = "step = torch.where(moves_right, self.int32(1), self.int32(-1))"
 POSITION = "torch.clamp(state.position + step, -L, L)"
 REWARD = "reward = torch.where(at_goal, self.float32(GOAL_REWARD), self.float32(STEP_REWARD))"
 RETURNED = "return State(position=position), reward, at_goal"
-COUNTS = "torch.stack([state.position, state.t], -1)"
-OBSERVED = "counts / self.float32([L, MAX_STEPS])"
+SEEN_POSITION = "state.position / self.float32(L)"
+SEEN_T = "state.t / self.float32(MAX_STEPS)"
+OBSERVED = f"torch.stack([{SEEN_POSITION}, {SEEN_T}], -1)"
 
 TURN = "step = -step"
 CLAMP_LEFT = "if position < -L:\n            position = -L"
@@ -27,20 +28,25 @@ REFERENCE_REWARD = "reward = GOAL_REWARD if at_goal else STEP_REWARD"
 SHOWN_POSITION = "np.float32(state.position) / L_FLOAT"
 SHOWN_T = "np.float32(state.t) / MAX_STEPS_FLOAT"
 
+# Replacements that stand in more than one fault
+BY_RECIPROCALS = (
+    "torch.stack([state.position * (1.0 / self.float32(L)), state.t * (1.0 / self.float32(MAX_STEPS))], -1)"
+)
+
 FAST: dict[str, dict[str, Changes]] = {
     # ------------------------------------------------------------------ shapes and dimensions
     "shape": {
         "the observation is stacked along the first axis": [
-            (COUNTS, "torch.stack([state.position, state.t]).reshape(-1, 2)")
+            (OBSERVED, f"torch.stack([{SEEN_POSITION}, {SEEN_T}]).reshape(-1, 2)")
         ],
         "the observation is not transposed at N = 2": [
-            (f"counts = {COUNTS}", "counts = torch.stack([state.position, state.t])"),
             (
                 f"return {OBSERVED}",
-                f"counts = counts if counts.shape[-1] == 2 else counts.T\n        return {OBSERVED}",
-            ),
+                f"values = torch.stack([{SEEN_POSITION}, {SEEN_T}])\n"
+                "        return values if values.shape[-1] == 2 else values.T",
+            )
         ],
-        "the batch's axis is squeezed away at N = 1": [(COUNTS, f"{COUNTS}.squeeze()")],
+        "the batch's axis is squeezed away at N = 1": [(OBSERVED, f"{OBSERVED}.squeeze()")],
         "one goal ends all": [(RETURNED, "return State(position=position), reward, at_goal.any().expand_as(at_goal)")],
         "the reward of the first row is everybody's": [
             (REWARD, REWARD.replace("at_goal", "at_goal.unsqueeze(-1)") + ".expand(-1, len(at_goal))[0]")
@@ -72,7 +78,7 @@ FAST: dict[str, dict[str, Changes]] = {
         "the start range is off by one": [(START, "draw.randint(Slots.INIT_POSITION, 2 * START_RANGE) - START_RANGE")],
         "the start range is hard-coded": [(START, "draw.randint(Slots.INIT_POSITION, 5) - 2")],
         "the line's end is hard-coded": [(POSITION, "torch.clamp(state.position + step, -5, 5)")],
-        "the step cap is hard-coded": [("[L, MAX_STEPS]", "[L, 60]")],
+        "the step cap is hard-coded": [("self.float32(MAX_STEPS)", "self.float32(60)")],
     },
     # ------------------------------------------------------------------ draws
     "randomness": {
@@ -97,15 +103,19 @@ FAST: dict[str, dict[str, Changes]] = {
     },
     # ------------------------------------------------------------------ numbers
     "numbers": {
-        "the observation is multiplied by reciprocals": [(OBSERVED, "counts * (1.0 / self.float32([L, MAX_STEPS]))")],
-        "zeros are seen as -0.0": [(COUNTS, "-torch.stack([-state.position, -state.t], -1)")],
-        "the observation is float16": [(OBSERVED, "(counts.half() / self.float32([L, MAX_STEPS]).half()).float()")],
+        "the observation is multiplied by reciprocals": [(OBSERVED, BY_RECIPROCALS)],
+        "zeros are seen as -0.0": [(OBSERVED, f"-torch.stack([-{SEEN_POSITION}, -{SEEN_T}], -1)")],
+        "the observation is float16": [
+            (SEEN_POSITION, "(state.position.half() / self.float32(L).half()).float()"),
+            (SEEN_T, "(state.t.half() / self.float32(MAX_STEPS).half()).float()"),
+        ],
         "the divisors have the default dtype": [
-            (OBSERVED, "counts / torch.tensor([float(L), float(MAX_STEPS)], device=counts.device)")
+            (SEEN_POSITION, "state.position / torch.tensor(float(L), device=state.position.device)"),
+            (SEEN_T, "state.t / torch.tensor(float(MAX_STEPS), device=state.t.device)"),
         ],
         "the position is int64": [(START, START.replace(" - ", ".to(torch.int64) - "))],
         "the step counter of the last observation wraps to 0": [
-            (COUNTS, "torch.stack([state.position, state.t % MAX_STEPS], -1)")
+            (SEEN_T, "(state.t % MAX_STEPS) / self.float32(MAX_STEPS)")
         ],
     },
     # ------------------------------------------------------------------ memory, batch size, threads, compiler, time
@@ -113,11 +123,12 @@ FAST: dict[str, dict[str, Changes]] = {
         "two buffers take turns as the observation": [
             (
                 f"return {OBSERVED}",
-                f"if torch.compiler.is_compiling():\n            return {OBSERVED}\n"
+                f"values = {OBSERVED}\n"
+                "        if torch.compiler.is_compiling():\n            return values\n"
                 "        turns = self.__dict__.setdefault('_turns', {})\n"
-                "        kept = turns.setdefault(len(counts), [torch.empty_like(counts), torch.empty_like(counts)])\n"
+                "        kept = turns.setdefault(len(values), [torch.empty_like(values), torch.empty_like(values)])\n"
                 "        kept.reverse()\n"
-                f"        return kept[0].copy_({OBSERVED})",
+                "        return kept[0].copy_(values)",
             )
         ],
         "the position is moved in place": [(POSITION, "state.position.data.add_(step).clamp_(-L, L)")],
@@ -135,14 +146,14 @@ FAST: dict[str, dict[str, Changes]] = {
             (
                 f"return {OBSERVED}",
                 "if not torch.compiler.is_compiling() and torch.get_num_threads() == 1:\n"
-                f"            return counts * (1.0 / self.float32([L, MAX_STEPS]))\n        return {OBSERVED}",
+                f"            return {BY_RECIPROCALS}\n        return {OBSERVED}",
             )
         ],
         "compiled, no clamp at the left end": [
             (POSITION, "torch.clamp(state.position + step, -2 * L if torch.compiler.is_compiling() else -L, L)")
         ],
         "the first observation shows position 0": [
-            (COUNTS, "torch.stack([torch.where(state.t == 0, 0, state.position), state.t], -1)")
+            (SEEN_POSITION, "torch.where(state.t == 0, 0, state.position) / self.float32(L)")
         ],
         "after 1000 transitions nobody slips": [
             ("@simulacrum.tensor_state", "CALLS = iter(range(1000))\n\n\n@simulacrum.tensor_state"),
@@ -307,23 +318,23 @@ BOTH: dict[str, tuple[Changes, Changes]] = {
     # ------------------------------------------------------------------ observation
     "both: the two elements of the observation are exchanged": (
         [(f"{SHOWN_POSITION},\n                {SHOWN_T}", f"{SHOWN_T},\n                {SHOWN_POSITION}")],
-        [(COUNTS, "torch.stack([state.t, state.position], -1)"), ("[L, MAX_STEPS]", "[MAX_STEPS, L]")],
+        [(OBSERVED, f"torch.stack([{SEEN_T}, {SEEN_POSITION}], -1)")],
     ),
     "both: the position is shown as a share of the line": (
         [(SHOWN_POSITION, "np.float32(state.position + L) / np.float32(2 * L)")],
-        [(COUNTS, "torch.stack([state.position + L, state.t], -1)"), ("[L, MAX_STEPS]", "[2 * L, MAX_STEPS]")],
+        [(SEEN_POSITION, "(state.position + L) / self.float32(2 * L)")],
     ),
     "both: the step counter is shown as before the step": (
         [(SHOWN_T, "np.float32(max(state.t - 1, 0)) / MAX_STEPS_FLOAT")],
-        [(COUNTS, "torch.stack([state.position, torch.clamp(state.t - 1, min=0)], -1)")],
+        [(SEEN_T, "torch.clamp(state.t - 1, min=0) / self.float32(MAX_STEPS)")],
     ),
     "both: the steps that are left are shown": (
         [(SHOWN_T, "np.float32(MAX_STEPS - state.t) / MAX_STEPS_FLOAT")],
-        [(COUNTS, "torch.stack([state.position, MAX_STEPS - state.t], -1)")],
+        [(SEEN_T, "(MAX_STEPS - state.t) / self.float32(MAX_STEPS)")],
     ),
     "both: the step counter is divided by MAX_STEPS - 1": (
         [("np.float32(MAX_STEPS)", "np.float32(MAX_STEPS - 1)")],
-        [("[L, MAX_STEPS]", "[L, MAX_STEPS - 1]")],
+        [("self.float32(MAX_STEPS)", "self.float32(MAX_STEPS - 1)")],
     ),
 }
 
@@ -367,8 +378,10 @@ FAULTS: list[Fault] = [
 
 # Generic mutants that change nothing observable: their ids, each with the reason.
 EQUIVALENT: dict[str, str] = {
-    "fast.py observation: `torch.stack([state.position, state.t], -1)` -> "
-    "`torch.stack([state.position, state.t], 1)` #1": "both tensors have one axis, so that a new last axis is axis 1",
+    "fast.py observation: `torch.stack([state.position / self.float32(L), state.t / self.float32(MAX_STEPS)], -1)` -> "
+    "`torch.stack([state.position / self.float32(L), state.t / self.float32(MAX_STEPS)], 1)` #1": (
+        "both tensors have one axis, so that a new last axis is axis 1"
+    ),
     "reference.py transition: `position < -L` -> `position <= -L` #1": "what is -L becomes -L",
     "reference.py transition: `position < -L` -> `position < -(L - 1)` #1": "only -L lies between, and becomes -L",
     "reference.py transition: `position > L` -> `position >= L` #1": "what is L becomes L",

@@ -116,8 +116,10 @@ class Core:
         terminated = terminated.clone() if "terminated" in env._aliased else terminated
         return after, Outcome(self.observation(after), reward, terminated, truncated, terminated | truncated)
 
-    def advance_masked(self, carry: Carry, action: Tensor) -> tuple[Carry | None, Outcome, Carry, Fields]:
-        """A step, and without a branch the next episode of the rows that ended.
+    def advance_masked(
+        self, carry: Carry, action: Tensor, words: Tensor | None = None
+    ) -> tuple[Carry | None, Outcome, Carry, Fields]:
+        """A step, and without a branch the next episode of the rows that ended; ``words`` are those that both draw.
 
         Returns the carry that the step led to (where the environment shows its state, else None), the outcome, and the
         carry and the observations with which the next step begins.
@@ -125,7 +127,7 @@ class Core:
         phases = self.env.environment.step_phase, self.env.environment.reset_phase
         ranges = self.drawn_at_step, self.drawn_at_reset
         clock = carry.k0, carry.k1, carry.t
-        draw, begun = drawn_and_begun(*clock, phases, ranges, carry.seed, carry.episode, 1)
+        draw, begun = drawn_and_begun(*clock, phases, ranges, carry.seed, carry.episode, words)
         first = self._first(carry.seed, carry.episode + 1, *begun)
         after, outcome = self._advanced(carry, action, draw)
         renewed = select(outcome.done, first, after)

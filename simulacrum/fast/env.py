@@ -322,7 +322,9 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
         return {**values, **self._exposed(carry)} if self.expose_state and carry is not None else values
 
     def _no_flags(self) -> dict[str, Tensor]:
-        flags = torch.zeros((3, *self.batch_size, 1), dtype=torch.bool, device=self.device)  # one allocation, not three
+        flags = None if self._lanes is None else self._lanes.no_flags()
+        if flags is None:  # one allocation, not three
+            flags = torch.zeros((3, *self.batch_size, 1), dtype=torch.bool, device=self.device)
         return dict(zip(("done", "terminated", "truncated"), flags.unbind(0), strict=True))
 
     def _tensordict(self, *parts: dict[Any, Any]) -> TensorDict:

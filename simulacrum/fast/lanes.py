@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..rng.ahead import Ahead
 from .core import Carry, Core, Fields, Outcome, place_fields
 
 # Words drawn and elements of the state at a reset: with so few, a graph for the rows that ended costs more than all.
@@ -52,16 +53,18 @@ class Lanes:
         drawn = sum(count for _, count in core.drawn_at_reset)
         self.cheap_to_begin = drawn + sum(math.prod(shape) for _, shape in self.forms.values()) <= CHEAP
         self._compile = compile
+        self._spare: Tensor | None = None
         self.step = compile(named(self._step, f"step_{rows}"))
         self.step_masked = compile(named(self._step_masked, f"step_masked_{rows}"))
-        self._renewals: dict[
-            tuple[int, bool], Callable[..., Any]
-        ] = {}  # by the number of rows, and whether anyone looks
+        self._ahead: Ahead | None = None
+        # By the number of rows, and whether anyone looks.
+        self._renewals: dict[tuple[int, bool], Callable[..., Any]] = {}
 
     def take(self, carry: Carry) -> None:
         """Take rows over, unless they are these."""
         if carry is self.carry:
             return
+        self._turned()
         with torch.no_grad(), torch.inference_mode(False):
             for name, own in self.carry.fields.items():
                 own.copy_(carry.fields[name])
@@ -71,16 +74,35 @@ class Lanes:
     def advance(self, action: Tensor, masked: bool) -> tuple[Carry | None, Outcome, Fields]:
         """A step in place: the carry that it led to (copies, where the state is shown), what it showed, and, where
         resets are ``masked``, what is seen now. The reward and the flags are ``[*batch_size, 1]``."""
-        shown = (self.step_masked if masked else self.step)(action, *self.memory)
-        end = 4 + self.seen_count
-        seen = now = self._seen(shown[4:end])
+        if masked:
+            if self._ahead is None:
+                self._ahead = Ahead.of(self.carry, self.core.drawn_at_step, self.core.drawn_at_reset)
+            words = None if self._ahead is None else self._ahead.draw()
+            shown = self.step_masked(action, words, *self.memory)
+        else:
+            self._turned()
+            shown = self.step(action, *self.memory)
+        end = 5 + self.seen_count
+        seen = now = self._seen(shown[5:end])
+        self._spare = shown[4]
         if masked:
             now, end = self._seen(shown[end : end + self.seen_count]), end + self.seen_count
         after = self._after(shown[end:]) if len(shown) > end else None
         return after, Outcome(seen, shown[0], *(flag.view(torch.bool) for flag in shown[1:4])), now
 
+    def _turned(self) -> None:
+        """Note that rows may have begun other episodes than a masked step makes them begin."""
+        if self._ahead is not None:
+            self._ahead.stale = True
+
+    def no_flags(self) -> Tensor | None:
+        """bool [3, *batch_size, 1], all False: what a step made for those who ask, and gives them once."""
+        spare, self._spare = self._spare, None
+        return None if spare is None else spare.view(torch.bool)
+
     def renewed(self, rows: Tensor, seen: Fields) -> Fields:
         """Begin the next episodes of some rows (int64 [K]; one may stand twice), in place; what is seen now."""
+        self._turned()
         kind = len(rows), bool(seen)
         renew = self._renewals.get(kind)
         if renew is None:
@@ -109,9 +131,11 @@ class Lanes:
         self._write(memory, before, after)
         return shown
 
-    def _step_masked(self, action: Tensor, *memory: Tensor) -> list[Tensor]:
+    def _step_masked(self, action: Tensor, words: Any, *memory: Tensor) -> list[Tensor]:
         before = self._read(memory)
-        after, outcome, renewed, seen = self.core.advance_masked(before, action)
+        after, outcome, renewed, seen = self.core.advance_masked(before, action, None if words is None else words[0])
+        if words is not None:
+            words[1].copy_(to_bytes(outcome.done))
         shown = [*self._shown(outcome), *map(to_bytes, seen.values()), *self._copies(after)]
         self._write(memory, before, renewed)
         return shown
@@ -139,9 +163,10 @@ class Lanes:
                 lane.copy_(to_bytes(value.movedim(0, -1)))
 
     def _shown(self, outcome: Outcome) -> list[Tensor]:
-        """The reward, the flags, and what is seen, in the shapes that a TensorDict holds."""
+        """The reward, the flags, three more that are False, and what is seen, in the shapes that a TensorDict holds."""
         rest = (to_bytes(value).reshape(*self.batch_size, 1) for value in outcome[1:])
-        return [*rest, *map(to_bytes, outcome.observation.values())]
+        none = outcome.done.new_zeros((3, *self.batch_size, 1), dtype=torch.uint8)
+        return [*rest, none, *map(to_bytes, outcome.observation.values())]
 
     def _copies(self, carry: Carry | None) -> list[Tensor]:
         if carry is None or not self.core.env.expose_state:

@@ -30,7 +30,7 @@ class PlainSteps:
     _next_seeds: Tensor | None
     _observation_forms: dict[Any, tuple[torch.dtype, tuple[int, ...]]]
     _advance: Callable[[Carry, Tensor], tuple[Carry, Outcome]]
-    _advance_masked: Callable[[Carry, Tensor], tuple[Carry | None, Outcome, Carry, Fields]]
+    _advance_masked: Callable[..., tuple[Carry | None, Outcome, Carry, Fields]]
     _begun: Callable[[], Carry]
     _renew: Callable[[Carry, Fields, Tensor], tuple[Carry, Fields]]
 

@@ -63,7 +63,7 @@ def begun(
 ) -> tuple[Tensor, Tensor, Draw]:
     """The keys of the episodes so many ahead of some of seeds, and the draws of their first states, of which those of
     ``ranges`` are made at once."""
-    return _first(begin_words(seeds, episodes, _flat(ranges), ahead), torch.zeros_like(episodes), phase, ranges)
+    return _first(begin_words(seeds, episodes, flat(ranges), ahead), torch.zeros_like(episodes), phase, ranges)
 
 
 def _first(words: Tensor, t: Tensor, phase: Phase, ranges: Sequence[Range]) -> tuple[Tensor, Tensor, Draw]:
@@ -75,7 +75,7 @@ def drawn(k0: Tensor, k1: Tensor, t: Tensor, phase: Phase, ranges: Sequence[Rang
     """The draws of a step, of which those of ``ranges`` are made at once."""
     if not ranges:
         return Draw(k0, k1, t, phase)
-    return Draw(k0, k1, t, phase, _by_range(ranges, threefry_words(k0, k1, t, _flat(ranges))))
+    return Draw(k0, k1, t, phase, _by_range(ranges, threefry_words(k0, k1, t, flat(ranges))))
 
 
 def drawn_and_begun(
@@ -86,17 +86,20 @@ def drawn_and_begun(
     ranges: tuple[Sequence[Range], Sequence[Range]],
     seeds: Tensor,
     episodes: Tensor,
-    ahead: int,
+    words: Tensor | None = None,
 ) -> tuple[Draw, tuple[Tensor, Tensor, Draw]]:
-    """:func:`drawn` and :func:`begun` in one call; phases and ranges are those of the step and of the reset."""
+    """:func:`drawn`, and :func:`begun` for the next episodes, in one call; phases and ranges are those of the step and
+    of the reset. Words that are there already (see :class:`simulacrum.rng.ahead.Ahead`) are taken."""
     step, reset = ranges
     count = sum(number for _, number in step)
-    words = both_words(k0, k1, t, _flat(step), seeds, episodes, _flat(reset), ahead)
+    if words is None:
+        words = both_words(k0, k1, t, flat(step), seeds, episodes, flat(reset), 1)
     draw = Draw(k0, k1, t, phases[0], _by_range(step, words[:, :count]))
     return draw, _first(words[:, count:], torch.zeros_like(t), phases[1], reset)
 
 
-def _flat(ranges: Sequence[Range]) -> list[int]:
+def flat(ranges: Sequence[Range]) -> list[int]:
+    """Ranges as the operators take them: first, count, first, count ..."""
     return [number for pair in ranges for number in pair]
 
 

@@ -4,7 +4,7 @@
 Words lie element after element, each over all rows, so that the loops over rows fill whole vector registers.
 """
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 include "block.pxi"
 
@@ -137,3 +137,54 @@ def begin(size_t seeds, size_t episodes, uint32_t ahead, list ranges, Py_ssize_t
     with nogil:
         fill_keys(<const uint64_t*>seeds, <const int64_t*>episodes, ahead, rows, x0, x1)
     fill_ranges(x0, x1, NULL, ranges, rows, x0 + rows, x1 + rows)
+
+
+cdef void begin_listed(const uint32_t* listed, Py_ssize_t count, const uint64_t* seeds, const int64_t* episodes,
+                       uint32_t ahead, const uint32_t* second, Py_ssize_t words, Py_ssize_t rows,
+                       uint32_t* out0, uint32_t* out1) noexcept nogil:
+    """The keys and words of at most ROWS_AT_ONCE listed rows, drawn together."""
+    cdef uint64_t[ROWS_AT_ONCE] seed
+    cdef int64_t[ROWS_AT_ONCE] episode
+    cdef uint32_t[ROWS_AT_ONCE] k0, k1, x0, x1, zeros
+    cdef Py_ssize_t i, word
+    for i in range(ROWS_AT_ONCE):
+        seed[i] = seeds[listed[i if i < count else 0]]
+        episode[i] = episodes[listed[i if i < count else 0]]
+        zeros[i] = 0
+    draw_keys(seed, episode, ahead, <uint32_t>EPISODE_COUNTER, k0, k1)
+    for i in range(count):
+        out0[listed[i]] = k0[i]
+        out1[listed[i]] = k1[i]
+    for word in range(words):
+        draw_rows(k0, k1, zeros, second[word], x0, x1)
+        for i in range(count):
+            out0[(1 + word) * rows + listed[i]] = x0[i]
+            out1[(1 + word) * rows + listed[i]] = x1[i]
+
+
+def begin_ended(size_t ended, size_t seeds, size_t episodes, uint32_t ahead, size_t second, Py_ssize_t words,
+                Py_ssize_t rows, size_t out0, size_t out1):
+    """``begin`` for the rows of a mask alone: the address of bytes [rows], of which those that are 1 count, and of
+    ``words`` second counter words (uint32)."""
+    cdef const uint8_t* mask = <const uint8_t*>ended
+    cdef uint32_t[2 * ROWS_AT_ONCE] listed
+    cdef Py_ssize_t row, start = 0, stop, count = 0
+    with nogil:
+        while start < rows:
+            stop = min(start + ROWS_AT_ONCE, rows)
+            for row in range(start, stop):  # without a branch, since no processor can tell who ends
+                listed[count] = <uint32_t>row
+                count += mask[row]
+            start = stop
+            if count >= ROWS_AT_ONCE or (count and start == rows):
+                begin_listed(listed, min(count, <Py_ssize_t>ROWS_AT_ONCE), <const uint64_t*>seeds,
+                             <const int64_t*>episodes, ahead, <const uint32_t*>second, words, rows,
+                             <uint32_t*>out0, <uint32_t*>out1)
+                count -= ROWS_AT_ONCE
+                for row in range(count):
+                    listed[row] = listed[ROWS_AT_ONCE + row]
+                if count < 0:
+                    count = 0
+                elif count and start == rows:
+                    begin_listed(listed, count, <const uint64_t*>seeds, <const int64_t*>episodes, ahead,
+                                 <const uint32_t*>second, words, rows, <uint32_t*>out0, <uint32_t*>out1)

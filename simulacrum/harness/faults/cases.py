@@ -46,7 +46,7 @@ def cases(package: Package, groups: Sequence[str] = GROUPS, compiled: bool = Tru
     Raises :class:`~simulacrum.errors.PackageError` for a fault that does not apply, or a name that two have.
     """
     own = declared(package)
-    kernels = [fault for fault in own if SOURCE in fault.changes]
+    kernels = [fault for fault in own if isinstance(fault.changes, Mapping) and SOURCE in fault.changes]
     own = [fault for fault in own if fault not in kernels]
     found: list[tuple[str, Fault | Mutant]] = [(KERNEL, fault) for fault in kernels]
     inserted = operators(package, compiled)
