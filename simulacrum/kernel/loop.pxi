@@ -28,12 +28,10 @@ cdef struct Step:  # what a step is given, and where its results go
 cdef void advance(Memory* memory, Step* step, Py_ssize_t first, Py_ssize_t last, Spare* spare) noexcept nogil:
     """One step of the rows first..last-1; first is a multiple of BLOCK."""
     cdef Py_ssize_t at, listed = 0
-    cdef int count, i, live, holds
+    cdef int count, i
     cdef Rows* rows
-    cdef Rows saved
     cdef Seen seen
     cdef Draw draw
-    cdef uint8_t held[BLOCK]
     cdef uint8_t truncated[BLOCK]
     cdef uint8_t done[BLOCK]
     cdef int32_t* list = memory.list + first
@@ -46,22 +44,11 @@ cdef void advance(Memory* memory, Step* step, Py_ssize_t first, Py_ssize_t last,
             fill_rows(rows, count)
         load_action(step.action, at, count, rows)
         draw.k0, draw.k1, draw.t = rows.k0, rows.k1, <const uint32_t*>rows.t
-        holds = step.held != NULL and memchr(step.held + at, 1, count) != NULL
-        live = 0
-        if holds:
-            live = mark(held, step.held + at, count)
-            saved = rows[0]
-            if live >= 0:
-                borrow_row(rows, live, held, spare)
-        if live >= 0:
-            transition(rows, &draw)
+        transition(rows, &draw)
         for i in range(BLOCK):
             truncated[i] = (<uint32_t>rows.t[i] >= _CAP - 1) & _HAS_CAP
             rows.t[i] += 1
             done[i] = rows.terminated[i] | truncated[i]
-        if holds:
-            restore_rows(rows, &saved, held)
-            unmark(rows, held, truncated, done)
         aim(&seen, &step.ended, at, count, spare)
         observation(rows, &seen)
         show(&step.ended, at, count, &seen)
@@ -72,21 +59,47 @@ cdef void advance(Memory* memory, Step* step, Py_ssize_t first, Py_ssize_t last,
         if step.renews:
             show_too(&step.now, &step.ended, at, count)
             listed = list_marked(done, at, count, list, listed)
-        elif holds and step.begins:
-            listed = list_marked(held, at, count, list, listed)
         at += BLOCK
-    renew(memory, list, listed, &step.now if step.renews else &step.ended, spare)
+    renew(memory, list, listed, &step.now, spare)
     spare.listed = listed
     if draw.wrong:
         memory.wrong = draw.wrong
 
 
-cdef inline int mark(uint8_t* held, const uint8_t* marks, int count) noexcept nogil:
-    """Take over which rows of a block are held; gives the first that is not, or -1.
+cdef void advance_held(Memory* memory, Step* step, Py_ssize_t first, Py_ssize_t last, Spare* spare) noexcept nogil:
+    """The same where some rows are held: they stay as they are, or begin their next episode.
 
     A row that is held may be one that has ended, from which no transition is to be computed: the rules need not say
     what follows there. So it steps from the state of a row that is not held, and is then put back.
     """
+    cdef Py_ssize_t at = first, listed = 0
+    cdef int count, live
+    cdef Rows* rows
+    cdef Rows saved
+    cdef uint8_t held[BLOCK]
+    while at < last:
+        rows = memory.blocks + at // BLOCK
+        count = BLOCK if last - at > BLOCK else <int>(last - at)
+        if memchr(step.held + at, 1, count) == NULL:
+            advance(memory, step, at, at + count, spare)
+        else:
+            if count < BLOCK:
+                fill_rows(rows, count)
+            live = mark(held, step.held + at, count)
+            if live >= 0:
+                saved = rows[0]
+                borrow_row(rows, live, held, spare)
+                advance(memory, step, at, at + count, spare)
+                restore_rows(rows, &saved, held)
+            show_held(memory, step, at, count, held, spare)
+            if step.begins:
+                listed = list_marked(held, at, count, memory.list + first, listed)
+        at += BLOCK
+    renew(memory, memory.list + first, listed, &step.ended, spare)
+
+
+cdef inline int mark(uint8_t* held, const uint8_t* marks, int count) noexcept nogil:
+    """Take over which rows of a block are held; gives the first that is not, or -1."""
     cdef int i
     memcpy(held, marks, count)
     memset(held + count, held[count - 1], BLOCK - count)
@@ -96,14 +109,15 @@ cdef inline int mark(uint8_t* held, const uint8_t* marks, int count) noexcept no
     return -1
 
 
-cdef void unmark(Rows* rows, const uint8_t* held, uint8_t* truncated, uint8_t* done) noexcept nogil:
-    """Rows that are held show no reward and no flag."""
+cdef void show_held(Memory* memory, Step* step, Py_ssize_t at, int count, const uint8_t* held,
+                    Spare* spare) noexcept nogil:
+    """What is seen of a block in which rows are held; those show no reward and no flag."""
     cdef int i
-    for i in range(BLOCK):
-        rows.reward[i] = 0 if held[i] else rows.reward[i]
-        rows.terminated[i] &= not held[i]
-        truncated[i] &= not held[i]
-        done[i] &= not held[i]
+    look(memory, &step.ended, at, at + count, spare)
+    for i in range(count):
+        if held[i]:
+            step.reward[at + i] = 0
+            step.terminated[at + i] = step.truncated[at + i] = step.done[at + i] = 0
 
 
 cdef inline Py_ssize_t list_marked(const uint8_t* marks, Py_ssize_t at, int count, int32_t* list,
@@ -166,19 +180,22 @@ cdef void renew(Memory* memory, const int32_t* list, Py_ssize_t listed, Targets*
         memory.wrong = draw.wrong
 
 
-cdef void look(Memory* memory, Targets* targets, Py_ssize_t rows, Spare* spare) noexcept nogil:
-    """Show what is seen of all rows as they are."""
-    cdef Py_ssize_t at = 0
+cdef void look(Memory* memory, Targets* targets, Py_ssize_t first, Py_ssize_t last, Spare* spare) noexcept nogil:
+    """Show what is seen of the rows first..last-1 as they are."""
+    cdef Py_ssize_t at = first
     cdef int count
     cdef Seen seen
-    while at < rows:
-        count = BLOCK if rows - at > BLOCK else <int>(rows - at)
+    while at < last:
+        count = BLOCK if last - at > BLOCK else <int>(last - at)
         if count < BLOCK:
             fill_rows(memory.blocks + at // BLOCK, count)
         aim(&seen, targets, at, count, spare)
         observation(memory.blocks + at // BLOCK, &seen)
         show(targets, at, count, &seen)
         at += BLOCK
+
+
+ctypedef void (*Advance)(Memory*, Step*, Py_ssize_t, Py_ssize_t, Spare*) noexcept nogil
 
 
 cdef class Loop:
@@ -224,6 +241,7 @@ cdef class Loop:
         cdef Step step
         cdef Py_ssize_t blocks = (self.rows + BLOCK - 1) // BLOCK, listed
         cdef int thread
+        cdef Advance function = advance_held if held else advance
         step.action = <const _ACTION*>action
         step.held, step.begins = <const uint8_t*>held, begins
         step.renews = now is not None
@@ -237,11 +255,11 @@ cdef class Loop:
             if unset:
                 memset(<void*>unset, 0, 3 * self.rows)
             if threads <= 1:
-                advance(&self.memory, &step, 0, self.rows, self.spare)
+                function(&self.memory, &step, 0, self.rows, self.spare)
             else:
                 for thread in prange(threads, num_threads=threads, schedule="static", chunksize=1):
-                    advance(&self.memory, &step, blocks * thread // threads * BLOCK,
-                            min_size(blocks * (thread + 1) // threads * BLOCK, self.rows), self.spare + thread)
+                    function(&self.memory, &step, blocks * thread // threads * BLOCK,
+                             min_size(blocks * (thread + 1) // threads * BLOCK, self.rows), self.spare + thread)
         self._check()
         listed = self.spare[0].listed
         for thread in range(1, threads):
@@ -267,7 +285,7 @@ cdef class Loop:
         cdef Targets targets
         take_targets(&targets, seen)
         with nogil:
-            look(&self.memory, &targets, self.rows, self.spare)
+            look(&self.memory, &targets, 0, self.rows, self.spare)
 
     cdef _check(self):
         cdef int wrong = self.memory.wrong
