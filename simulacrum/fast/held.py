@@ -22,10 +22,10 @@ ALONE = 4
 
 
 class Lent(NamedTuple):
-    """Tensors that are handed out, and the storages that they are cut from, each with its address and its uses."""
+    """Tensors that are handed out, and the storages that they are cut from, each with its number, address and uses."""
 
     tensors: tuple[Tensor, ...]
-    storages: tuple[tuple[Any, int, int], ...]
+    storages: tuple[tuple[Any, int, int, int], ...]
 
 
 def lend(tensors: Iterable[Tensor], bases: Iterable[Tensor]) -> Lent:
@@ -38,24 +38,24 @@ def lend(tensors: Iterable[Tensor], bases: Iterable[Tensor]) -> Lent:
 
 def unseen(lent: Lent, unwritten: bool = True) -> bool:
     """Whether nobody can see the tensors any more and, if ``unwritten``, torch has never written into them."""
-    for tensor in lent.tensors:
+    tensors, storages = lent
+    for tensor in tensors:
         if getrefcount(tensor) != ALONE or tensor._use_count() != 1 or tensor.requires_grad:  # type: ignore[attr-defined]
             return False
         if unwritten and tensor._version:
             return False
-    for storage, address, uses in lent.storages:
-        if getrefcount(storage) != ALONE or _uses(storage) != uses or storage.data_ptr() != address:
+    for storage, number, address, uses in storages:
+        if getrefcount(storage) != ALONE or _count_uses(number) != uses or storage.data_ptr() != address:
             return False
     return True
 
 
-def _storage(base: Tensor) -> tuple[Any, int, int]:
+def _storage(base: Tensor) -> tuple[Any, int, int, int]:
     storage = base.untyped_storage()
-    return storage, storage.data_ptr(), _uses(storage)
+    return storage, storage._cdata, storage.data_ptr(), _count_uses(storage._cdata)
 
 
-def _uses(storage: Any) -> int:
-    return int(torch._C._storage_Use_Count(storage._cdata))  # type: ignore[attr-defined]
+_count_uses: Any = getattr(torch._C, "_storage_Use_Count", None)  # of a storage by its number
 
 
 @lru_cache(maxsize=1)

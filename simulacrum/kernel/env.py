@@ -216,7 +216,8 @@ class KernelEnv(FastEnv[Any]):
         memory, core = self._memory or self._rows_now(), self._core
         self._assert_tensordict_shape(tensordict)
         action = tensordict._get_str("action", None)
-        if action is None or (action.shape, action.dtype) != self._action_form or not action.is_contiguous():
+        shape, dtype = self._action_form
+        if action is None or action.dtype is not dtype or action.shape != shape or not action.is_contiguous():
             action = self._action_checker.check_form(action, self.batch_size).contiguous()
         address = action.data_ptr()
         if memory.loop.outside(address) >= 0:

@@ -44,6 +44,7 @@ class Outputs:
         self._ready: list[Shown] = []
         self._ready_from: list[tuple[Tensor, int]] = []  # what they are cut from, and where it lay
         self._inference = False
+        self._reuses = provable()
 
     @property
     def step_bytes(self) -> int:
@@ -53,7 +54,7 @@ class Outputs:
 
     def take(self) -> Shown:
         """A set that nobody else can see."""
-        if torch.is_inference_mode_enabled() or not provable():
+        if not self._reuses or torch.is_inference_mode_enabled():
             return self._fresh()
         place = self._next
         self._next = (place + 1) % KEPT
