@@ -32,7 +32,11 @@ def test_importing_simulacrum_imports_nothing_heavy(with_simulacrum, with_gymnas
 
 def test_importing_simulacrum_imports_few_of_its_own_modules(with_simulacrum):
     assert {name for name in with_simulacrum if name.startswith("simulacrum")} == {
-        "simulacrum", "simulacrum.errors", "simulacrum.registry", "simulacrum.harness", "simulacrum.harness.discovery",
+        "simulacrum",
+        "simulacrum.errors",
+        "simulacrum.registry",
+        "simulacrum.harness",
+        "simulacrum.harness.discovery",
         "simulacrum.harness.places",
     }
 
@@ -44,8 +48,12 @@ def test_importing_simulacrum_imports_little_that_gymnasium_does_not(with_simula
 
 @pytest.mark.parametrize(
     "statement",
-    ["from simulacrum import Environment, ReferenceEnv, ScriptedPolicy, make_fast", "import simulacrum.spec",
-     "from simulacrum.harness import Report, require_fresh_report", "import simulacrum.registry"],
+    [
+        "from simulacrum import Environment, ReferenceEnv, ScriptedPolicy, make_fast",
+        "import simulacrum.spec",
+        "from simulacrum.harness import Report, require_fresh_report",
+        "import simulacrum.registry",
+    ],
 )
 def test_what_needs_no_torch_imports_none(statement):
     assert {"torch", "torchrl", "tensordict", "markdown_it", "jsonschema", "rich"} & loaded_by(statement) == set()

@@ -44,11 +44,16 @@ def test_the_json_tells_what_was_done_and_on_what(folder):
     assert content["package"] == {"id": "tests/toywalk-v0", "name": "toywalk", "path": str(folder)}
     assert (content["outcome"], content["profile"], content["seed"]) == ("passed", "default", 5)
     assert content["totals"] == {
-        "transitions": 200, "episodes": 6, "states injected": 9, "terminations": 0, "truncations": 0,
+        "transitions": 200,
+        "episodes": 6,
+        "states injected": 9,
+        "terminations": 0,
+        "truncations": 0,
         "causes": {"at_goal": 7, "fell": 2},
     }
     assert content["combinations"] == [
-        {"form": "tensor", "mode": "eager", "device": "cpu"}, {"form": "tensor", "mode": "compiled", "device": "cpu"}
+        {"form": "tensor", "mode": "eager", "device": "cpu"},
+        {"form": "tensor", "mode": "compiled", "device": "cpu"},
     ]
     assert content["throughput"] == {"speedup": 250.0, "best": "compiled", "worst": "inf"}
     assert [check["name"] for check in content["checks"]] == list(checks.NAMES)

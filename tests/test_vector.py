@@ -35,6 +35,7 @@ from simulacrum.vector import FastVectorEnv
 
 # ---------------------------------------------------------------------- the same as SyncVectorEnv over references
 
+
 @pytest.mark.parametrize("rows", [1, 3, 7])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", PAIRS)
@@ -130,6 +131,7 @@ def test_rows_outside_a_mask_stay_and_no_option_is_removed() -> None:
 
 # ---------------------------------------------------------------------- seeds
 
+
 def test_without_a_seed_the_environments_own_begin() -> None:
     seeds = torch.tensor([3, -1, 2**62], dtype=torch.int64)  # -1: the bits of 2**64 - 1
     env = FastVectorEnv(TOYWALK.fast(batch_size=[3], seed=seeds))
@@ -204,6 +206,7 @@ def test_masks_that_are_none_are_refused(mask: Any, error: type[Exception]) -> N
 
 # ---------------------------------------------------------------------- when a step is out of place
 
+
 @pytest.mark.parametrize("mode", MODES)
 def test_nothing_works_before_a_reset(mode: AutoresetMode) -> None:
     env = FastVectorEnv(TOYWALK.fast(batch_size=[2], seed=0), autoreset_mode=mode, render_mode="ansi")
@@ -266,6 +269,7 @@ def test_a_waiting_rows_action_need_not_fit_the_dtype() -> None:
 
 
 # ---------------------------------------------------------------------- memory
+
 
 def arrays(value: Any) -> list[np.ndarray]:
     """Every array that holds numbers."""
@@ -330,6 +334,7 @@ def test_numpy_sees_the_tensors_memory() -> None:
 
 
 # ---------------------------------------------------------------------- the attributes of a VectorEnv
+
 
 @pytest.mark.parametrize("mode", MODES)
 def test_attributes(mode: AutoresetMode) -> None:
@@ -408,6 +413,7 @@ def test_copies_go_on_by_themselves(name: str, mode: AutoresetMode, copied: Any)
 
 
 # ---------------------------------------------------------------------- frames
+
 
 @pytest.mark.parametrize("render_mode", ["ansi", "rgb_array"])
 @pytest.mark.parametrize("mode", MODES)

@@ -212,4 +212,3 @@ def _key(states: Record, names: Any, row: int) -> bytes:
 def _where(ways: np.ndarray, old: np.ndarray, new: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     mask = (ways & chosen).reshape(-1, *(1,) * (old.ndim - 1))
     return np.where(mask, new, old)
-

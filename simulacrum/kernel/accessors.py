@@ -100,9 +100,10 @@ def _actions(action: Part) -> Iterator[str]:
     element = f"action[i * {action.count} + k]"
     inside = f"({element} >= _ACTION_LOW[k]) & ({element} <= _ACTION_HIGH[k])"
     yield _function(
-        f"inline Py_ssize_t first_outside(const _ACTION* action, Py_ssize_t rows) {NOGIL}",
-        ("cdef Py_ssize_t i, k", "cdef int every = 1", "for i in range(rows):", f"    for k in range({action.count}):"),
-        (f"        every &= {inside}", "if every:", "    return -1", "for i in range(rows):"),
+        f"inline Py_ssize_t first_outside(const _ACTION* action, Py_ssize_t first, Py_ssize_t last) {NOGIL}",
+        ("cdef Py_ssize_t i, k", "cdef int every = 1", "for i in range(first, last):"),
+        (f"    for k in range({action.count}):", f"        every &= {inside}"),
+        ("if every:", "    return -1", "for i in range(first, last):"),
         (f"    for k in range({action.count}):", f"        if not ({inside}):", "            return i", "return -1"),
     )
 

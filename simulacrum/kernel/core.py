@@ -101,11 +101,10 @@ class KernelCore:
         The rows that are ``held`` (bool [N]) stay as they are, with reward 0 and no flag, and no transition is computed
         from their states; where ``begins`` is true they begin their next episode.
         """
-        action = action.contiguous()
-        self.check(memory, action)
+        action = self.checked_form(action, memory.rows)
         held = held.contiguous() if held is not None else None
         outcome = (shown.reward, shown.terminated, shown.truncated, shown.done)
-        self.run(
+        result = self.run(
             memory.loop.step,
             threads,
             action.data_ptr(),
@@ -115,28 +114,31 @@ class KernelCore:
             0 if held is None else held.data_ptr(),
             begins,
         )
+        if result < 0:
+            raise self.outside(action, -1 - result)
 
-    def check(self, memory: Memory, action: Tensor) -> None:
-        """Raise :class:`ActionError` for actions of another form, or outside the space: a loop would read where nothing
-        is."""
+    def checked_form(self, action: Tensor, rows: int) -> Tensor:
+        """Actions ``[N, ...]``, contiguous. Raises :class:`ActionError` for another dtype or shape."""
         part = self.layout.action
-        if action.dtype != torch_dtype(part.dtype) or action.shape != (memory.rows, *part.shape):
+        if action.dtype != torch_dtype(part.dtype) or action.shape != (rows, *part.shape):
             raise ActionError(
-                f"action: expected {part.dtype} {[memory.rows, *part.shape]}, got {action.dtype} {list(action.shape)}"
+                f"action: expected {part.dtype} {[rows, *part.shape]}, got {action.dtype} {list(action.shape)}"
             )
-        row = memory.loop.outside(action.data_ptr())
-        if row >= 0:
-            space = self.layout.environment.action_space
-            raise ActionError(f"action: expected elements of {space}, got {action[row].tolist()} in row {row}")
+        return action.contiguous()
+
+    def outside(self, action: Tensor, row: int) -> ActionError:
+        """What an action outside the space is: a loop would read where nothing is."""
+        space = self.layout.environment.action_space
+        return ActionError(f"action: expected elements of {space}, got {action[row].tolist()} in row {row}")
 
     def renew(self, memory: Memory, rows: Tensor, seen: Fields) -> None:
         """Begin the next episodes of rows (int32 [K]) in place; ``seen`` takes what is seen, each in its row."""
         self.run(memory.loop.renew, rows.data_ptr(), len(rows), self.addresses(seen))
 
-    def run(self, function: Callable[..., None], *arguments: Any) -> None:
+    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function of a loop; raises :class:`DrawError` for a draw that cannot be."""
         try:
-            function(*arguments)
+            return function(*arguments)
         except self.module.WrongDraw as error:
             raise self.wrong_draw(*error.args) from None
 

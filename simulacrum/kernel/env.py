@@ -165,9 +165,7 @@ class KernelEnv(FastEnv[Any]):
     def _fused(self, action: Tensor) -> tuple[Carry | None, Outcome, Fields]:
         memory, core = self._rows_now(), self._core
         if not self.expose_state:
-            action = action.contiguous()
-            core.check(memory, action)
-            shown, _ = self._advance_into_outputs(memory, action.data_ptr())
+            shown, _ = self._advance_into_outputs(memory, core.checked_form(action, self._rows))
             flags = (shown.ended[name].reshape(self._rows) for name in OUTCOME)
             return None, Outcome(self._flat(shown.ended), *flags), self._flat(shown.now)
         outcome = core.empty_outcome(self._rows)
@@ -177,8 +175,8 @@ class KernelEnv(FastEnv[Any]):
         core.renew(memory, _numbers(outcome.done), seen)
         return after, outcome, seen
 
-    def _advance_into_outputs(self, memory: Memory, action: int) -> tuple[Shown, int]:
-        """One step with the checked actions at an address, and the next episodes of the rows that end.
+    def _advance_into_outputs(self, memory: Memory, action: Tensor) -> tuple[Shown, int]:
+        """One step with contiguous actions, their values checked, and the next episodes of the rows that end.
 
         Returns what is shown, and how many rows ended: ``memory.list`` has their numbers.
         """
@@ -186,9 +184,12 @@ class KernelEnv(FastEnv[Any]):
         threads = 1 if self._most_threads == 1 else self._threads
         try:
             seen = shown.ended_seen, shown.now_seen
-            return shown, memory.loop.step(threads, action, *shown.outcome, *seen, 0, False, shown.unset)
+            ended = memory.loop.step(threads, action.data_ptr(), *shown.outcome, *seen, 0, False, shown.unset)
         except self._core.module.WrongDraw as error:
             raise self._core.wrong_draw(*error.args) from None
+        if ended < 0:
+            raise self._core.outside(action.reshape(self._rows, *self._core.layout.action.shape), -1 - ended)
+        return shown, ended
 
     def _flat(self, values: dict[Any, Any]) -> Fields:
         """What is seen of a set of outputs, by key, [N, ...]."""
@@ -213,16 +214,13 @@ class KernelEnv(FastEnv[Any]):
         others = () if self._usual.issuperset(entries) else entries.keys() - self._usual
         if not SPECIAL.isdisjoint(others):
             return super()._step_and_maybe_reset(tensordict)
-        memory, core = self._memory or self._rows_now(), self._core
+        memory = self._memory or self._rows_now()
         self._assert_tensordict_shape(tensordict)
         action = tensordict._get_str("action", None)
         shape, dtype = self._action_form
         if action is None or action.dtype is not dtype or action.shape != shape or not action.is_contiguous():
             action = self._action_checker.check_form(action, self.batch_size).contiguous()
-        address = action.data_ptr()
-        if memory.loop.outside(address) >= 0:
-            core.check(memory, action.reshape(self._rows, *action.shape[len(self.batch_size) :]))
-        shown, ended = self._advance_into_outputs(memory, address)
+        shown, ended = self._advance_into_outputs(memory, action)
         tensordict._set_str(
             "next", self._made(shown.ended, self._groups), validated=True, inplace=False, non_blocking=False
         )

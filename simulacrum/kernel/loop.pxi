@@ -236,10 +236,11 @@ cdef class Loop:
         """One step of every row but those held (bool [N]), which begin their next episode if ``begins``.
 
         ``now`` is None where nothing is renewed; ``unset`` takes three flags a row, all 0. Returns how many rows began
-        their next episode: their numbers are the first ones of the memory's list.
+        their next episode: their numbers are the first ones of the memory's list. Where the action of a row is outside
+        the space nothing changes, and -1 - row is returned.
         """
         cdef Step step
-        cdef Py_ssize_t blocks = (self.rows + BLOCK - 1) // BLOCK, listed
+        cdef Py_ssize_t listed
         cdef int thread
         cdef Advance function = advance_held if held else advance
         step.action = <const _ACTION*>action
@@ -252,25 +253,33 @@ cdef class Loop:
             take_targets(&step.now, now)
         self._need(threads)
         with nogil:
-            if unset:
-                memset(<void*>unset, 0, 3 * self.rows)
             if threads <= 1:
+                self.spare.outside = first_outside(step.action, 0, self.rows)
+            else:
+                for thread in prange(threads, num_threads=threads, schedule="static", chunksize=1):
+                    self.spare[thread].outside = first_outside(
+                        step.action, first_row(self.rows, thread, threads), first_row(self.rows, thread + 1, threads)
+                    )
+        for thread in range(threads):
+            if self.spare[thread].outside >= 0:
+                return -1 - self.spare[thread].outside
+        with nogil:
+            if threads <= 1:
+                clear(<uint8_t*>unset, self.rows, 0, self.rows)
                 function(&self.memory, &step, 0, self.rows, self.spare)
             else:
                 for thread in prange(threads, num_threads=threads, schedule="static", chunksize=1):
-                    function(&self.memory, &step, blocks * thread // threads * BLOCK,
-                             min_size(blocks * (thread + 1) // threads * BLOCK, self.rows), self.spare + thread)
+                    clear(<uint8_t*>unset, self.rows, first_row(self.rows, thread, threads),
+                          first_row(self.rows, thread + 1, threads))
+                    function(&self.memory, &step, first_row(self.rows, thread, threads),
+                             first_row(self.rows, thread + 1, threads), self.spare + thread)
         self._check()
         listed = self.spare[0].listed
         for thread in range(1, threads):
-            memmove(self.memory.list + listed, self.memory.list + blocks * thread // threads * BLOCK,
+            memmove(self.memory.list + listed, self.memory.list + first_row(self.rows, thread, threads),
                     self.spare[thread].listed * sizeof(int32_t))
             listed += self.spare[thread].listed
         return listed
-
-    def outside(self, size_t action):
-        """The first row whose action is outside the space; -1 where there is none."""
-        return first_outside(<const _ACTION*>action, self.rows)
 
     def renew(self, size_t list, Py_ssize_t listed, seen):
         """Begin the next episodes of listed rows (int32), and show what is seen of them, each in its own row."""
@@ -298,8 +307,18 @@ class WrongDraw(Exception):
     """A slot was drawn in the other phase, or with an index that is none: the slot's number, and whether the former."""
 
 
-cdef inline Py_ssize_t min_size(Py_ssize_t one, Py_ssize_t other) noexcept nogil:
-    return one if one < other else other
+cdef inline Py_ssize_t first_row(Py_ssize_t rows, int thread, int threads) noexcept nogil:
+    """Where a thread's share of the rows begins: whole blocks, the last thread's end apart."""
+    cdef Py_ssize_t blocks = (rows + BLOCK - 1) // BLOCK
+    return rows if thread == threads else blocks * thread // threads * BLOCK
+
+
+cdef inline void clear(uint8_t* flags, Py_ssize_t rows, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    """Set three flags a row, [3, rows], to 0; nothing where there are none."""
+    cdef int i
+    if flags != NULL:
+        for i in range(3):
+            memset(flags + i * rows + first, 0, last - first)
 
 
 cdef inline void put(void* out, const void* values, size_t size, int count) noexcept nogil:

@@ -105,7 +105,8 @@ def _types(layout: Layout) -> Iterator[str]:
     spare = [f"{part.ctype} field_{part.name}[BLOCK * {part.count}]" for part in fields if part.many]
     spare += [f"{part.ctype} seen_{part.name}[BLOCK * {part.count}]" for part in seen if part.many]
     yield indented(
-        "cdef struct Spare:  # what pointers to rows point to where there is no row", [*spare, "Py_ssize_t listed"]
+        "cdef struct Spare:  # what pointers to rows point to where there is no row",
+        [*spare, "Py_ssize_t listed", "Py_ssize_t outside"],
     )
 
 
