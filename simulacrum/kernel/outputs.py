@@ -16,8 +16,8 @@ from ..fast.held import Lent, lend, provable, unseen
 from ..fast.specs import torch_dtype
 from .layout import Part
 
-KEPT = 4  # sets that may be used again: two are in the caller's hands while a third is written
-PATIENCE = 64  # times that a kept set may be found held before another takes its place
+KEPT, KEPT_BYTES = (4, 256), 1 << 25  # sets that may be used again: as many as are found held, within these bounds
+PATIENCE = 64  # times that a set may be found held before another takes its place
 AT_ONCE, BYTES = 16, 1 << 20  # so many sets are made at once, of so many bytes: what one tensor of them keeps alive
 FLAGS = ("done", "terminated", "truncated")
 
@@ -39,7 +39,8 @@ class Outputs:
     def __init__(self, seen: list[Part], reward: torch.dtype, batch_size: torch.Size) -> None:
         self.seen, self.reward, self.batch_size = seen, reward, batch_size
         self._kept: list[tuple[Shown, Lent]] = []
-        self._found_held = [0] * KEPT
+        self._most = max(KEPT[0], min(KEPT[1], KEPT_BYTES // self.step_bytes))
+        self._held = 0  # how often a set was found held
         self._next = 0
         self._ready: list[Shown] = []
         self._ready_from: list[tuple[Tensor, int]] = []  # what they are cut from, and where it lay
@@ -56,17 +57,17 @@ class Outputs:
         """A set that nobody else can see."""
         if not self._reuses or torch.is_inference_mode_enabled():
             return self._fresh()
-        place = self._next
-        self._next = (place + 1) % KEPT
-        if place == len(self._kept):
-            self._kept.append(self._lent())
-        elif not unseen(self._kept[place][1]):
-            self._found_held[place] += 1
-            if self._found_held[place] < PATIENCE:
+        place, kept = self._next, self._kept
+        if not kept or not unseen(kept[place][1]):
+            self._held += 1
+            if len(kept) < self._most:
+                kept.insert(place, self._lent())
+            elif self._held % PATIENCE:
                 return self._fresh()
-            self._kept[place] = self._lent()
-        self._found_held[place] = 0
-        return self._kept[place][0]
+            else:
+                kept[place] = self._lent()
+        self._next = (place + 1) % len(kept)
+        return kept[place][0]
 
     def _fresh(self) -> Shown:
         """A set that will not be handed out again."""
