@@ -21,6 +21,7 @@ import torch
 from torchrl import torchrl_logger
 
 from .. import native
+from ..bench.sides import threads
 
 
 @lru_cache(maxsize=1)
@@ -39,17 +40,6 @@ def compilation_possible() -> bool:
 def kernels_possible() -> bool:
     """Whether a package's kernel can be built: there is a C compiler, and native helpers are not switched off."""
     return native.enabled()
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    """Another number of torch threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def single_threaded() -> AbstractContextManager[None]:
