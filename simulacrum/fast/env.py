@@ -55,8 +55,8 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
             this environment gets the seed of instance ``first_instance + i`` of ``set_seed(seed)``.
         device: where the tensors live; the CPU by default.
         resets: ``"rows"`` computes first states for the rows that ended (compiled, for all rows where that is cheaper
-            than to gather them); ``"masked"`` computes them for all rows, without a branch or a synchronisation. The bits
-            are the same.
+            than to gather them); ``"masked"`` computes them for all rows, without a branch or a synchronisation. The
+            bits are the same.
         validate_actions: whether action *values* are checked at every step (shape, dtype and device always are). None
             checks them on the CPU, where it costs little, and not elsewhere, where it would wait for the device.
         expose_state: show ``("state", field)`` and ``("clock", "seed" | "episode" | "t")`` in the TensorDict, as
