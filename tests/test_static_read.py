@@ -352,7 +352,7 @@ def test_other_numbers_and_small_whole_ones_are_not(literal: str) -> None:
 
 
 def test_the_check_knows_the_constants_of_the_spec(tmp_path: Path) -> None:
-    package = broken(tmp_path / "package", "toywalk", fast=("[L, MAX_STEPS]", "[L, 60]"))
+    package = broken(tmp_path / "package", "toywalk", fast=("self.float32(MAX_STEPS)", "self.float32(60)"))
     (finding,) = run_check("static_read", package, PROFILE).findings
     assert "60 is the value of MAX_STEPS; name the constant" in finding.message
 
