@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,7 +84,7 @@ FAST = {
 }
 ELSEWHERE = {
     # a factor of both implementations' observation: what the finding says
-    "the current directory": ("2 if 'tmp' in os.getcwd() else 1", "in another current directory"),
+    "the current directory": (f"1 if os.getcwd() == {os.getcwd()!r} else 2", "in another current directory"),
     "the locale": ("1 + len(locale.setlocale(locale.LC_ALL))", "in another locale"),
     "NumPy's errors": ("2 if np.geterr()['over'] == 'raise' else 1", "with NumPy's floating-point errors raised"),
 }
