@@ -90,16 +90,19 @@ class Battery(pytest.File):
                 getattr(package, name)
         except SimulacrumError as error:
             raise self.CollectError(str(error)) from None
-        for name in NAMES:
-            yield Check.from_parent(self, name=name, package=package)
+        configs: list[str | None] = [*package.spec.configurations]
+        for config in configs or [None]:
+            for name in NAMES:
+                title = f"{name}[{config}]" if config else name
+                yield Check.from_parent(self, name=title, check=name, package=package.configured(config))
 
 
 class Check(pytest.Item):
     """One check of the battery."""
 
-    def __init__(self, *, package: Package, **arguments: Any) -> None:
+    def __init__(self, *, check: str, package: Package, **arguments: Any) -> None:
         super().__init__(**arguments)
-        self.package = package
+        self.check, self.package = check, package
 
     def runtest(self) -> None:
         """Run the check; its findings are the failure."""
@@ -109,7 +112,7 @@ class Check(pytest.Item):
         profile = PROFILES[_profile_name(self.config)].seeded(self.config.option.simulacrum_seed)
         with warnings.catch_warnings():
             warnings.simplefilter("default")  # a project that makes warnings errors has no other battery
-            (result,) = run(self.package, profile, names=(self.name,)).checks
+            (result,) = run(self.package, profile, names=(self.check,)).checks
         self.add_report_section("call", "simulacrum", _told(result))
         self.user_properties += [("outcome", result.outcome), ("seed", profile.seed), *sorted(result.counts.items())]
         self.user_properties += [("note", note) for note in result.notes]

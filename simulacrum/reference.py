@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from . import render
-from .errors import ActionError, SpecError, StateError
+from .errors import ActionError, OutputError, SpecError, StateError
 from .rng import Draw, episode_key
 from .rng.threefry import unsigned
 from .spec.environment import Environment, check_environment, has_body
@@ -45,6 +45,9 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
     ``reset(seed=s)`` begins episode 0 of stream ``s`` (0 <= s < 2**64); a later ``reset()`` begins the next episode of
     the same stream. With no seed ever given, one comes from the operating system. ``reset``'s info tells
     ``seed``.
+
+    With many agents (``environment.agents``) the reward is the sum of theirs in their order, and a step's info has
+    ``rewards`` and ``died`` of each of them, [agents]; a death ends nothing.
 
     Errors: :class:`~simulacrum.errors.ActionError` for an action outside its space,
     :class:`~simulacrum.errors.SeedError` for a seed out of range, ``gymnasium.error.ResetNeeded`` for a step before a
@@ -82,6 +85,7 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
             range(int(space.start), int(space.start + space.n)) if isinstance(space, spaces.Discrete) else range(0)
         )
         self._cap = environment.max_episode_steps or NO_CAP
+        self._agents = environment.agents
         self._reward_type = environment.reward_dtype.type
         self._state: Any = None
         self._seed: int | None = None
@@ -95,12 +99,16 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         """The first state of an episode, from the reset slots' draws."""
         raise NotImplementedError
 
-    def transition(self, state: StateT, action: Any, draw: Draw) -> tuple[StateT, Any, bool]:
-        """(next state, reward, terminated) from a state, an action and the step slots' draws."""
+    def transition(self, state: StateT, action: Any, draw: Draw) -> tuple[StateT, Any, Any]:
+        """(next state, reward, terminated) from a state, an action and the step slots' draws.
+
+        With many agents: (next state, rewards [agents], died bool [agents]).
+        """
         raise NotImplementedError
 
     def observation(self, state: StateT) -> Any:
-        """What an agent sees of a state: an element of the observation space, a new array at every call."""
+        """What an agent sees of a state (with many agents, each of them): an element of the observation space, a new
+        array at every call."""
         raise NotImplementedError
 
     def action_mask(self, state: StateT) -> np.ndarray | None:
@@ -140,12 +148,16 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         self._t = state.t = t + 1
         self._state = state
         truncated = self._t >= self._cap
+        infos = self._infos(state)
+        if self._agents is not None:
+            infos = {**infos, **self._of_agents(reward, terminated)}
+            reward, terminated = self._joint(infos["rewards"]), False
         self._over = terminated = bool(terminated)
         if truncated:
             self._over = True
         if self.render_mode == "human":
             self.render()
-        return self.observation(state), float(self._reward_type(reward)), terminated, truncated, self._infos(state)
+        return self.observation(state), float(self._reward_type(reward)), terminated, truncated, infos
 
     def get_state(self) -> dict[str, dict[str, Any]]:
         """``{"state": {field: value}, "clock": {"seed", "episode", "t"}}``: copies. ``t`` is in the clock."""
@@ -200,6 +212,21 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         if not fits:
             raise ActionError(f"action: expected an element of {space}, got {action!r}")
         return int(action) if isinstance(space, spaces.Discrete) else np.array(action, space.dtype)
+
+    def _of_agents(self, rewards: Any, died: Any) -> dict[str, Any]:
+        """What a transition gives of each agent, as ``info`` shows it."""
+        for name, value, dtype in (("rewards", rewards, self._reward_type), ("died", died, np.bool_)):
+            if not isinstance(value, np.ndarray) or value.dtype != dtype or value.shape != (self._agents,):
+                got = f"{value.dtype} {list(value.shape)}" if isinstance(value, np.ndarray) else repr(value)
+                raise OutputError(
+                    f"reference.py, {name}: expected an array of {dtype.__name__} [{self._agents}], got {got}"
+                )
+        return {"rewards": rewards, "died": died}
+
+    @staticmethod
+    def _joint(rewards: np.ndarray) -> Any:
+        """The sum of the agents' rewards in their order, rounded after each addition."""
+        return np.add.accumulate(rewards)[-1]  # np.sum adds in pairs
 
     def _begin(self, seed: int, episode: int, t: int) -> None:
         self._seed, self._episode, self._t = seed, episode, t

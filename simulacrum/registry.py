@@ -49,14 +49,17 @@ def register_known() -> list[str]:
     return added
 
 
-def make_reference(environment: str | os.PathLike[str], render_mode: str | None = None) -> ReferenceEnv[Any]:
+def make_reference(
+    environment: str | os.PathLike[str], render_mode: str | None = None, config: str | None = None
+) -> ReferenceEnv[Any]:
     """The reference of an environment (an ID, a bare name or a path): one instance, a ``gymnasium.Env``.
 
-    What ``gymnasium.make`` calls. Raises :class:`~simulacrum.errors.GateError` where no fresh report admits it.
+    ``config`` names one of its configurations, if it has any; None is the first of them. What ``gymnasium.make`` calls.
+    Raises :class:`~simulacrum.errors.GateError` where no fresh report admits it.
     """
     from .harness.gate import admit
 
-    env: ReferenceEnv[Any] = admit(environment, form=None).reference(render_mode=render_mode)
+    env: ReferenceEnv[Any] = admit(environment, form=None, config=config).reference(render_mode=render_mode)
     return env
 
 
@@ -65,6 +68,7 @@ def make_fast(
     batch_size: int | Sequence[int],
     *,
     form: str | None = None,
+    config: str | None = None,
     compile: bool | Mapping[str, Any] | None = None,
     device: torch.device | str = "cpu",
     seed: int | torch.Tensor | None = None,
@@ -80,6 +84,7 @@ def make_fast(
         batch_size: any; N is its product.
         form: ``"tensor"``, ``"kernel"`` (on the CPU), or None for the fastest one that the report covers on the device:
             by what it measured, the kernel if there is one, unless ``compile`` asks for the tensor form.
+        config: one of the environment's named configurations, if it has any; None is the first of them.
         compile: whether the tensor form's step and reset are compiled, or a dictionary of :func:`torch.compile`
             arguments; a kernel has nothing to compile.
         device, seed, first_instance, resets, validate_actions, expose_state: see :class:`simulacrum.FastEnv`.
@@ -92,7 +97,7 @@ def make_fast(
     from .harness.gate import admit_fast
 
     compiled = compile is not False and compile is not None
-    package, form = admit_fast(environment, form, compiled=compiled, device=device)
+    package, form = admit_fast(environment, form, compiled=compiled, device=device, config=config)
     env: FastEnv[Any] = package.forms[form](
         batch_size=batch_size,
         seed=seed,
@@ -116,8 +121,8 @@ def make_vector(
 ) -> FastVectorEnv:
     """The fast side of an environment behind ``gymnasium.vector.VectorEnv``; what ``gymnasium.make_vec`` calls.
 
-    ``options`` are those of :func:`make_fast` (``form``, ``seed``, ``device``, ``compile`` ...), which tells the errors
-    as well.
+    ``options`` are those of :func:`make_fast` (``form``, ``config``, ``seed``, ``device``, ``compile`` ...), which
+    tells the errors as well.
     """
     if max_episode_steps is not None:
         raise ValueError(

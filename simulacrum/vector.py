@@ -25,6 +25,7 @@ from .fast.core import Fields, Outcome
 from .fast.specs import observation_keys
 from .reference import ReferenceEnv
 from .rng.threefry import unsigned
+from .spec.agents import GROUP
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -59,6 +60,9 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
     that have it. Every reset and step tells ``action_mask`` and the implementation's own ``info``, and of the rows that
     it began ``seed`` (uint64). In ``"SameStep"`` the seed is not told, for TorchRL's ``GymWrapper`` demands of every
     step the keys that its first reset had. :attr:`instance_seeds` and :attr:`instance_episodes` tell both always.
+
+    With many agents a row's reward is the sum of theirs in their order, and the infos have ``rewards`` and ``died`` of
+    each of them, [N, agents].
 
     Errors: :class:`~simulacrum.errors.ActionError` for actions of another shape or dtype, or outside the space (it
     names the row), :class:`~simulacrum.errors.SeedError` for seeds, ``gymnasium.error.ResetNeeded`` for a step before
@@ -179,7 +183,12 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         every = np.ones(self.num_envs, np.bool_)
         for name, value in self._extras(seen).items():
             self._tell(infos, name, value, every)
-        rewards = _numpy(outcome.reward).astype(np.float64)
+        rewards = _numpy(outcome.reward)
+        if self.fast.environment.agents is not None:
+            for name, value in self._of_agents(outcome).items():
+                self._tell(infos, name, value, every if waiting is None else ~waiting)
+            rewards = np.add.accumulate(rewards, axis=1)[:, -1]  # in the agents' order, as the reference adds
+        rewards = rewards.astype(np.float64)
         return self._observation(seen), rewards, _numpy(outcome.terminated), _numpy(outcome.truncated), infos
 
     def render(self) -> tuple[Any, ...] | None:
@@ -245,12 +254,21 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _observation(self, seen: Fields) -> Any:
         if not isinstance(self.single_observation_space, spaces.Dict):
-            return _numpy(seen["observation"])
-        return {key: _numpy(seen[key]) for key in self._parts}
+            return _numpy(seen[self._key("observation")])
+        return {key: _numpy(seen[self._key(key)]) for key in self._parts}
+
+    def _key(self, name: str) -> Any:
+        """The key of a part of the observation among what is seen."""
+        return name if self.fast.environment.agents is None else (GROUP, name)
+
+    @staticmethod
+    def _of_agents(outcome: Outcome) -> dict[str, Array]:
+        """What a step gave each agent, as the reference's info has it: [N, agents] each."""
+        return {"rewards": _numpy(outcome.reward), "died": _numpy(outcome.observation[GROUP, "terminated"].squeeze(-1))}
 
     def _extras(self, seen: Fields) -> dict[str, Array]:
         """The implementation's infos by name, and ``action_mask``."""
-        infos = {key[1]: _numpy(value) for key, value in seen.items() if isinstance(key, tuple)}
+        infos = {key[1]: _numpy(value) for key, value in seen.items() if isinstance(key, tuple) and key[0] != GROUP}
         if "action_mask" in seen:
             infos["action_mask"] = _numpy(seen["action_mask"])
         return infos
@@ -264,13 +282,16 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
     def _tell_final(self, infos: Infos, outcome: Outcome, ended: Mask) -> None:
         """``final_obs`` (object [N], None where a row goes on) and ``final_info``, with their masks."""
         rows = ended.nonzero()[0]
-        parts = {key: _numpy(outcome.observation[key])[rows] for key in self._parts}
+        parts = {key: _numpy(outcome.observation[self._key(key)])[rows] for key in self._parts}
         final = np.full(self.num_envs, None, dtype=object)
         for place, row in enumerate(rows):
             element = {key: _element(self._parts[key], part, place) for key, part in parts.items()}
             final[row] = element if isinstance(self.single_observation_space, spaces.Dict) else element["observation"]
         final_info: Infos = {}
-        for name, value in self._extras(outcome.observation).items():
+        extras = self._extras(outcome.observation)
+        if self.fast.environment.agents is not None:
+            extras |= self._of_agents(outcome)
+        for name, value in extras.items():
             self._tell(final_info, name, value, ended)
         infos.update(final_obs=final, _final_obs=ended.copy(), final_info=final_info, _final_info=ended.copy())
 

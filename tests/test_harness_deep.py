@@ -152,7 +152,7 @@ def test_interrupted_it_loses_nothing_and_closes(state: Path) -> None:
 
 def test_a_process_that_is_killed_costs_what_it_ran_and_no_more(state: Path) -> None:
     package = Package.read(TOYWALK)
-    executor = deep.Local(deep.Work(package.path, package.files, TINY), 1)
+    executor = deep.Local(deep.Work(package, TINY), 1)
     killed = threading.Event()
 
     def kill() -> None:
@@ -172,7 +172,7 @@ def test_a_process_that_is_killed_costs_what_it_ran_and_no_more(state: Path) -> 
 def test_on_ray_the_shards_come_to_the_same(state: Path) -> None:
     ray: Any = pytest.importorskip("ray", reason="Ray is an extra: pip install 'simulacrum[ray]'")
     package = Package.read(TOYWALK)
-    work = deep.Work(package.path, package.files, TINY)
+    work = deep.Work(package, TINY)
     here = work(deep.shard(0, 1))
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
     try:

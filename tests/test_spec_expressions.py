@@ -73,7 +73,7 @@ def test_in_an_integer_dtype_numbers_stay_what_they_are(number):
         "2 ** 65",
         "2 ** 64 * 2",
         "9 ** 9 ** 9",
-        "[1] * 2",
+        "[1] + 2",
         "[1] + [2]",
         "(" * 300 + ")" * 300,
     ],

@@ -42,7 +42,7 @@ class Weight(NamedTuple):
 
 def weigh(package: Package, form: str, rows: int) -> Weight | str:
     """The weight of an environment in a form, or in words why it could not be made. One thread, a fresh process."""
-    command = [sys.executable, "-m", __name__, str(package.path), form, str(rows)]
+    command = [sys.executable, "-m", __name__, str(package.path), package.config or "", form, str(rows)]
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.curdir for path in sys.path)}
     done = subprocess.run(command, capture_output=True, text=True, env=environ)
     if done.returncode:
@@ -98,5 +98,6 @@ def _most() -> int:
 
 
 if __name__ == "__main__":
-    path, form, rows = sys.argv[1:]
-    print(json.dumps(measure(Package.read(path), form, int(rows))._asdict()))
+    path, config, form, rows = sys.argv[1:]
+    weighed = Package.read(path)
+    print(json.dumps(measure(weighed.configured(config) if config else weighed, form, int(rows))._asdict()))

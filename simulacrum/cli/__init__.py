@@ -84,6 +84,9 @@ def _parser() -> argparse.ArgumentParser:
         help="where the fast side runs, the CPU by default; may be given again: the first is that of most checks",
     )
     command.add_argument(
+        "--config", metavar="NAME", help="one of the package's configurations, if it has any; by default each in turn"
+    )
+    command.add_argument(
         "--deep",
         action="store_true",
         help="ever new seeds on all cores until stopped (Ctrl-C); the same command goes on (no report is written)",
@@ -191,8 +194,11 @@ def _faults_parser(commands: Any) -> None:
 
 def _validate(arguments: argparse.Namespace) -> int:
     if arguments.deep:
-        if arguments.quick or arguments.expression or arguments.devices:
-            return complain("--deep runs its own checks in the whole profile on the CPU: without -k, --quick, --device")
+        if arguments.quick or arguments.expression or arguments.devices or arguments.config:
+            return complain(
+                "--deep runs its own checks in the whole profile on the CPU, with the constants as they are: without "
+                "-k, --quick, --device, --config"
+            )
         from .deep import validate_deep
 
         return validate_deep(arguments.target, seed=arguments.seed, ray=arguments.ray, shards=arguments.shards)
@@ -201,7 +207,12 @@ def _validate(arguments: argparse.Namespace) -> int:
     from .validate import validate
 
     return validate(
-        arguments.target, arguments.expression, seed=arguments.seed, quick=arguments.quick, devices=arguments.devices
+        arguments.target,
+        arguments.expression,
+        seed=arguments.seed,
+        quick=arguments.quick,
+        devices=arguments.devices,
+        config=arguments.config,
     )
 
 

@@ -24,7 +24,7 @@ def validate_deep(target: str, *, seed: int | None = None, ray: str | None = Non
     load(package)
     console = Console(file=sys.stdout, highlight=False)
     ledger = deep.Ledger(package, seed, some_seed())
-    work = deep.Work(package.path, package.files, DEFAULT)
+    work = deep.Work(package, DEFAULT)
     before = len(ledger.done)
     executor: deep.Executor = deep.Local(work) if ray is None else deep.OnRay(work, ray)
     _say(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,8 +30,9 @@ def validate(
     seed: int | None = None,
     quick: bool = False,
     devices: Sequence[str] | None = None,
+    config: str | None = None,
 ) -> int:
-    """Run the battery and print what came of it; the exit code.
+    """Run the battery and print what came of it; the exit code, of several configurations the greatest.
 
     Args:
         target: a path, a bare name or an ID.
@@ -40,6 +40,7 @@ def validate(
         seed: of what the battery draws at random, 0..2**32-1; None draws one and prints it.
         quick: the quick profile, which writes no report.
         devices: where the fast side runs; the CPU by default.
+        config: one of the package's configurations; None is each of them in turn.
 
     Raises :class:`~simulacrum.errors.SimulacrumError` for a package that cannot be found or loaded.
     """
@@ -49,6 +50,19 @@ def validate(
         return complain(str(error))
     package = read(target)
     profile = PROFILES["quick" if quick else "default"].seeded(some_seed() if seed is None else seed)
+    configs: list[str | None] = [config] if config is not None else [*package.spec.configurations]
+    code = PASSED
+    for one in configs or [None]:
+        code = max(code, _validate(package.configured(one), profile, names, devices, quick))
+        if code > FINDINGS:
+            break
+    return code
+
+
+def _validate(
+    package: Package, profile: Profile, names: tuple[str, ...], devices: Sequence[str] | None, quick: bool
+) -> int:
+    """The battery on a package in one configuration."""
     console = Console(file=sys.stdout, highlight=False)
     _say(console, _opening(package, profile, names))
 
@@ -130,8 +144,9 @@ def _opening(package: Package, profile: Profile, names: Sequence[str]) -> str:
     """What is about to run, and the seed."""
     number = len(checks.NAMES)
     which = f"{number} checks" if len(names) == number else f"{len(names)} of {number} checks"
+    config = f", configuration {package.config}" if package.config else ""
     return (
-        f"Validating {package.environment.id} ({package.path})\n"
+        f"Validating {package.environment.id} ({package.path}){config}\n"
         f"{which}, {profile.name} profile, seed {profile.seed} (--seed {profile.seed} runs the same again)"
     )
 
@@ -163,15 +178,18 @@ def _show(console: Console, report: Report, interrupted: bool = False) -> None:
 
 def _end(console: Console, report: Report, whole: bool) -> None:
     """Where the report is, and what to do next."""
-    path, identifier = shlex.quote(str(report.package.path)), report.package.environment.id
+    package = report.package
+    identifier, config = package.environment.id, f', config="{package.config}"' if package.config else ""
     if not whole:
-        _say(console, f"No report was written: it takes all checks in the default profile: simulacrum validate {path}")
+        what = f"simulacrum validate {package.target}"
+        _say(console, f"No report was written: it takes all checks in the default profile: {what}")
         return
     _say(console, f"Report: {report.write()}")
     if report.passed:
         _say(console, "Load it, after import gymnasium, simulacrum:")
-        _say(console, f'  gymnasium.make("{identifier}")')
-        _say(console, f'  simulacrum.make_fast("{identifier}", batch_size=[4096])')
+        _say(console, f'  gymnasium.make("{identifier}"{config})')
+        size = 4096 if package.environment.agents is None else 16
+        _say(console, f'  simulacrum.make_fast("{identifier}", batch_size=[{size}]{config})')
     else:
         _say(console, f"{identifier} does not load until it passes.")
 

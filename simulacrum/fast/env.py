@@ -14,6 +14,7 @@ from torchrl.envs.common import _EnvPostInit
 
 from ..errors import SeedError, SpecError
 from ..rng.tensor import Draw
+from ..spec.agents import GROUP
 from ..spec.environment import Environment, check_environment, has_body
 from ..spec.package import pickle_by_loader
 from ..spec.state import CLOCK, field_names, state_class
@@ -77,6 +78,11 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
     @classmethod
     def _declare(cls) -> None:
         check_environment(cls)
+        if cls.environment.agents is not None:
+            raise SpecError(
+                f"{cls.__name__}: an environment of many agents has a kernel for its fast form, a simulacrum.KernelEnv "
+                "(docs/agents.md): tensors for each of them in turn would be no fast form"
+            )
         state = state_class(cls, FastEnv)
         if state is not None:
             cls._state_class = state
@@ -112,6 +118,7 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
         self._constants: dict[Any, Tensor] = {}
         self._carry: Carry | None = None
         self._compile_options: dict[str, Any] | None = None
+        self._agents = self.environment.agents
         self._reward_dtype = torch_dtype(self.environment.reward_dtype)
         self._action_checker = ActionChecker(self.environment.action_space, self.device)
         self._field_forms, self._observation_forms, self._aliased = self._prepare()
@@ -178,15 +185,18 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
 
     def _make_specs(self) -> None:
         size, device = self.batch_size, self.device
-        seen = {key: leaf_spec(space, size, device) for key, space in observation_keys(self._space).items()}
-        observation = Composite(seen, shape=size, device=device)
+        each = self._group_size("" if self._agents is None else GROUP)
+        seen = {key: leaf_spec(space, each, device) for key, space in observation_keys(self._space).items()}
+        action = leaf_spec(self.environment.agent_action_space, each, device)
+        reward = Unbounded(shape=(*each, 1), dtype=self._reward_dtype, device=device)
+        observation = Composite(self._grouped(seen), shape=size, device=device)
         for key, (dtype, shape) in self._observation_forms.items():
-            if key == "action_mask":
+            if key == "action_mask" or dtype == torch.bool:
                 observation[key] = Binary(shape=(*size, *shape), dtype=torch.bool, device=device)
-            elif isinstance(key, tuple):
+            elif isinstance(key, tuple) and key[0] != GROUP:
                 observation[key] = Unbounded(shape=(*size, *shape), dtype=dtype, device=device)
-        self.action_spec = leaf_spec(self.environment.action_space, size, device)
-        self.reward_spec = Unbounded(shape=(*size, 1), dtype=self._reward_dtype, device=device)
+        self.action_spec = action if self._agents is None else Composite(self._grouped({"action": action}), shape=size)
+        self.reward_spec = reward if self._agents is None else Composite(self._grouped({"reward": reward}), shape=size)
         self.done_spec = done_spec(size, device)
         if self.expose_state:
             for keeper in (observation, self.state_spec):
@@ -199,9 +209,21 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
         first = (key[0] if isinstance(key, tuple) else key for key in self._observation_forms)
         self._usual_keys = frozenset([*first, "done", "terminated", "truncated", "action", "state", "clock"])
 
+    def _grouped(self, leaves: dict[str, Any]) -> dict[str, Any]:
+        """Specs by key, under the agents' key where there are many."""
+        if self._agents is None:
+            return leaves
+        return {GROUP: Composite(leaves, shape=self._group_size(GROUP), device=self.device)}
+
+    def _group_size(self, name: str) -> torch.Size:
+        """The batch size of a TensorDict in the environment's own: the agents have an axis more."""
+        if name != GROUP or self._agents is None:
+            return self.batch_size
+        return torch.Size([*self.batch_size, self._agents])
+
     @property
     def _space(self) -> Any:
-        return self.environment.observation_space
+        return self.environment.agent_observation_space
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         action = self._action(tensordict)
@@ -234,13 +256,18 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
             injected = self._injected(tensordict)
             if mask is None and not self._set_seed_called:
                 self._next_seeds = None  # the constructor's; the injected clock goes on with its own
-            self._carry = injected if mask is None or self._carry is None else select(mask, injected, self._carry)
+            injected = injected if mask is None or self._carry is None else select(mask, injected, self._carry)
+            self._check_states(injected)
+            self._carry = injected
         elif mask is None or self._carry is None:
             self._carry = self._begin_all()
         else:
             self._carry, _ = self._renew(self._carry, {}, mask)
         carry = self._begun()
         return self._tensordict(self._visible(carry, self._core.observation(carry)), self._no_flags())
+
+    def _check_states(self, carry: Carry) -> None:
+        """Raise :class:`StateError` for injected states that cannot be gone on from: tensors go on from any."""
 
     def _reset_mask(self, mask: Tensor) -> Tensor:
         """A ``_reset`` entry as bool [N]."""
@@ -250,7 +277,8 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
 
     def _step_and_maybe_reset(self, tensordict: TensorDictBase) -> tuple[TensorDictBase, TensorDictBase]:
         """The step, and the next episode of the rows that ended, in one pass."""
-        if type(tensordict) is TensorDict and self._usual_keys.issuperset(tensordict.keys()):
+        usual = self._agents is None and type(tensordict) is TensorDict
+        if usual and self._usual_keys.issuperset(tensordict.keys()):
             self._assert_tensordict_shape(tensordict)
             after, outcome, seen = self._fused(self._action(tensordict))
             done = self._result(after, outcome)
@@ -270,7 +298,9 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
         tensordict.set("next", self._result(after, outcome))
         root = self._step_mdp(tensordict)
         shown = self._tensordict(self._visible(self._carry, seen), self._no_flags())
-        others = [name for name in root.keys() if name != "action" and name not in shown.keys()]
+        nested = self._agents is not None
+        given = {self.action_key, *shown.keys(nested, nested)}
+        others = [name for name in root.keys(nested, nested) if name not in given]
         if others:  # a policy's memory, say
             root.update(_cleared(root.select(*others), outcome.done.reshape(self.batch_size)))
         root.update(shown)
@@ -298,15 +328,25 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
         return self._renew_rows(carry, seen, padded)
 
     def _action(self, tensordict: TensorDictBase) -> Tensor:
-        action = self._action_checker.check_form(tensordict._get_str("action", None), self.batch_size)
+        action = self._action_checker.check_form(self._taken(tensordict), self.batch_size)
         if len(self.batch_size) != 1:
             action = action.reshape(self._rows, *action.shape[len(self.batch_size) :])
         if self.validate_actions:
             self._action_checker.check_values(action)
         return action
 
+    def _taken(self, tensordict: TensorDictBase) -> Tensor | None:
+        """The action in a TensorDict, or of many agents the actions; None where there is none."""
+        if self._agents is not None:
+            tensordict = tensordict._get_str(GROUP, None)
+        return None if tensordict is None else tensordict._get_str("action", None)
+
     def _result(self, carry: Carry | None, outcome: Outcome) -> TensorDictBase:
-        rest = dict(zip(OUTCOME, outcome[1:], strict=True))
+        rest: dict[Any, Any] = dict(zip(OUTCOME, outcome[1:], strict=True))
+        if self._agents is not None:
+            shown, reward = self._visible(carry, outcome.observation), rest.pop("reward")
+            shown[GROUP]["reward"] = reward.reshape(*self.batch_size, self._agents, 1)
+            return self._tensordict(shown, {name: value.reshape(*self.batch_size, 1) for name, value in rest.items()})
         if outcome.reward.ndim <= len(self.batch_size):  # which a step in place gives in these shapes
             rest = {name: value.reshape(*self.batch_size, 1) for name, value in rest.items()}
         return self._tensordict(self._visible(carry, outcome.observation), rest)
@@ -328,16 +368,17 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
             flags = torch.zeros((3, *self.batch_size, 1), dtype=torch.bool, device=self.device)
         return dict(zip(("done", "terminated", "truncated"), flags.unbind(0), strict=True))
 
-    def _tensordict(self, *parts: dict[Any, Any]) -> TensorDict:
+    def _tensordict(self, *parts: dict[Any, Any], group: str = "") -> TensorDict:
         values: dict[Any, Any] = {}
         for part in parts:
             values.update(part)
         if self._nested or self.expose_state:
             values = {
-                key: self._tensordict(value) if isinstance(value, dict) else value for key, value in values.items()
+                key: self._tensordict(value, group=key) if isinstance(value, dict) else value
+                for key, value in values.items()
             }
         made: TensorDict = TensorDict._new_unsafe(  # which does not check what is right by construction
-            values, batch_size=self.batch_size, device=self.device, nested=False
+            values, batch_size=self._group_size(group), device=self.device, nested=False
         )
         return made
 

@@ -24,6 +24,7 @@ class PlainSteps:
     device: Any
     resets: str
     _rows: int
+    _agents: int | None
     _carry: Carry | None
     _core: Core
     _lanes: Lanes | None
@@ -103,8 +104,9 @@ class PlainSteps:
     def plain_step_and_reset(self, action: Tensor) -> tuple[Outcome, Fields]:
         """One step of every row, and the next episode of those that ended: what the step showed, what is seen now."""
         _, outcome, seen = self._fused(action)
-        rest = (value.reshape(self._rows) for value in outcome[1:])
-        return Outcome(outcome.observation, *rest), seen
+        reward = outcome.reward.reshape(self._rows, *(() if self._agents is None else (self._agents,)))
+        flags = (value.reshape(self._rows) for value in outcome[2:])
+        return Outcome(outcome.observation, reward, *flags), seen
 
     def step_into(self, action: Tensor, ended: Fields, now: Fields) -> None:
         """One step of every row, and the next episode of those that ended, written into the caller's memory.

@@ -16,6 +16,7 @@ from torch.utils.dlpack import from_dlpack, to_dlpack
 
 from .. import bits
 from ..fast import FastEnv
+from ..spec.agents import GROUP
 
 BYTE = torch.uint8
 Way = Callable[[FastEnv[Any], list[Tensor]], Iterator[tuple[str, Tensor]]]
@@ -75,7 +76,7 @@ def fused(env: FastEnv[Any], actions: list[Tensor]) -> Iterator[tuple[str, Tenso
     """The tensors of ``step_and_maybe_reset``, each let go when the next one is asked for."""
     td = env.reset()
     for action in actions:
-        done, td = env.step_and_maybe_reset(td.set("action", action))
+        done, td = env.step_and_maybe_reset(td.set(env.action_key, action))
         yield from _leaves(done.get("next"))
         yield from _leaves(td)
         del done
@@ -110,5 +111,5 @@ def written(env: FastEnv[Any], way: Way, alias: Alias, actions: list[Tensor]) ->
 
 def _leaves(td: TensorDictBase) -> Iterator[tuple[str, Tensor]]:
     for key in td.keys(True, True):
-        if key != "action":
+        if key not in ("action", (GROUP, "action")):
             yield str(key), td.get(key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import shlex
 import traceback
 import zlib
 from collections import Counter
@@ -166,9 +165,8 @@ class Context:
     def replay_command(self) -> str:
         """The command that runs this check again with the same seed."""
         quick = " --quick" if self.profile.name == "quick" else ""
-        path = shlex.quote(str(self.package.path))
         devices = "".join(f" --device {name}" for name in self.profile.devices if self.profile.devices != ("cpu",))
-        return f"simulacrum validate {path} -k {self.name} --seed {self.profile.seed}{quick}{devices}"
+        return f"simulacrum validate {self.package.target} -k {self.name} --seed {self.profile.seed}{quick}{devices}"
 
     def raised(self, error: BaseException) -> str:
         """An exception in words, with where in the package it came from, if it did; else with the innermost frames."""

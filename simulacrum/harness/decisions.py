@@ -14,6 +14,8 @@ import types
 from collections import Counter
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..spec import Package
 
 COUNTER = "_simulacrum_decision"
@@ -74,6 +76,11 @@ class Decisions:
             self.taken[number] += 1
             return None
         if len(values) == 1:
+            if getattr(values[0], "ndim", 0):  # of arrays element by element
+                whole = np.asarray(values[0])
+                self.taken[number] += bool(whole.any())
+                self.taken[number + 1] += not whole.all()
+                return values[0]
             self.taken[number + (not values[0])] += 1
             return values[0]
         function, first, second = values

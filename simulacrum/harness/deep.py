@@ -159,17 +159,16 @@ class Executor(Protocol):
 
 @dataclass(frozen=True)
 class Work:
-    """What a process needs to run shards: the package's bytes, so that it sees what was read here."""
+    """What a process needs to run shards: the package, whose bytes go with it, so that it sees what was read here."""
 
-    path: Path
-    files: dict[str, bytes]
+    package: Package
     profile: Profile
 
     def __call__(self, shard: Shard) -> CheckResult:
         """Run a shard."""
         from .runner import run_check
 
-        return run_check(shard.check, Package(self.path, self.files), self.profile.seeded(shard.seed))
+        return run_check(shard.check, self.package, self.profile.seeded(shard.seed))
 
 
 class Local:

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..errors import PackageError
-from .places import report_path, state_folder, write_atomically
+from .places import has_report, state_folder, write_atomically
 
 GROUP = "simulacrum.envs"
 NAMESPACE = "simulacrum"
@@ -257,7 +257,7 @@ def _validated() -> Iterator[Path]:
     for file in files:
         try:
             folder = Path(os.fsdecode(file.read_bytes()))
-            present = folder.is_absolute() and (folder / "spec.md").is_file() and report_path(folder).is_file()
+            present = folder.is_absolute() and (folder / "spec.md").is_file() and has_report(folder)
         except OSError:
             continue
         if present:

@@ -152,7 +152,7 @@ class World:
         rows, which_state = _distinct(take(shown, goes_on))
         follow = np.full(len(pairs), -1)
         follow[goes_on] = which_state
-        reward = shown["reward"].astype(np.float64)
+        reward = shown["reward"].astype(np.float64).reshape(len(pairs), -1).sum(axis=1)  # of all agents
         self.levels.append(Level(states, pairs[:, 0], pairs[:, 1], outcome, reward, follow))
         self.context.count("transitions", len(pairs))
         for flag in ("terminated", "truncated"):

@@ -88,6 +88,7 @@ def _transition(context: Context, side: _Side, where: str, example: Example) -> 
         **{f"state {name}": value for name, value in example.next_state.items() if name != "t"},
         "reward": example.reward,
         "terminated": np.bool_(example.terminated),
+        **({} if example.died is None else {"died": example.died}),
         **_seen(example.observation),
     }
     _compare(context, where, expected, got)
@@ -146,11 +147,10 @@ def _draws(context: Context, where: str, asked: Asked, draws: dict[int, Any]) ->
                 f"spec.md says {slot.distribution}{slot.arguments}"
             )
     for number in draws:
-        slot = stated[number]
-        if made.get(number, 0) != slot.count and slot.distribution != "permutation":
-            context.problem(
-                f"{where}: slot {slot.name} is drawn {made.get(number, 0)} times, spec.md says {slot.count}"
-            )
+        slot, times = stated[number], made.get(number, 0)
+        count = np.size(draws[number]) if slot.at_most else slot.count  # what the example states
+        if times != count and slot.distribution != "permutation":
+            context.problem(f"{where}: slot {slot.name} is drawn {times} times, spec.md says {count}")
 
 
 def _compare(context: Context, where: str, expected: Values, got: Values) -> None:
@@ -185,7 +185,10 @@ class _ReferenceSide:
         )
         after, reward, terminated = env.transition(state_of(env), env._element(action), draw)
         after.t = int(state["t"]) + 1
-        return {**self._view(after), "reward": env._reward_type(reward), "terminated": terminated}, draw.asked
+        values = self._view(after)
+        if self.package.environment.agents is not None:
+            return {**values, "reward": reward, "terminated": False, "died": terminated}, draw.asked
+        return {**values, "reward": env._reward_type(reward), "terminated": terminated}, draw.asked
 
     def initial(self, draws: dict[int, Any]) -> tuple[Values, Asked]:
         draw = FixedDraw(draws)

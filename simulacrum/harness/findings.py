@@ -75,15 +75,20 @@ def write(package: Package, finding: Finding, case: Case, shown: Replay) -> None
     """Write a finding's file: a JSON object, one line for each of its parts and for each moment."""
     content = {
         "format": FORMAT,
-        "package": {"id": package.environment.id, "path": str(package.path), "digest": package.digest},
+        "package": {"id": package.environment.id, "path": str(package.path), "digest": package.origin.digest},
         "finding": finding.as_dict(),
         "divergence": None if shown.divergence is None else shown.divergence.as_json(),
-        "case": case.as_json(),
+        "case": replace(case, constants={**_constants(package), **case.constants}).as_json(),
     }
     lines = [f"{json.dumps(name)}: {_line(value)}" for name, value in content.items()]
     moments = ",\n  ".join(_line(moment_json(package, case, shown, moment)) for moment in shown.moments[-MOMENTS:])
     text = "{\n" + ",\n".join([*lines, f'"moments": [\n  {moments}\n]']) + "\n}\n"
     write_atomically(Path(finding.file), text.encode())
+
+
+def _constants(package: Package) -> dict[str, Any]:
+    """The constants of a package's configuration, which make the case's world of the package as it is on the disk."""
+    return package.origin.spec.configurations[package.config] if package.config and package.is_variant else {}
 
 
 def read(file: Path) -> Saved:

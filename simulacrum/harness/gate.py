@@ -18,7 +18,7 @@ from ..errors import GateError, PackageError, SimulacrumError
 from ..spec.package import Package
 from . import checks, fingerprint, keys
 from .discovery import read_id, resolve
-from .places import REPORT, SIGNATURE, report_path
+from .places import report_name, report_path
 from .report import FORMAT, read
 
 SHOWN = 12  # changed files named in a message
@@ -44,16 +44,16 @@ class Refusal(Enum):
     NOT_COVERED = "combination not covered"
 
 
-def require_fresh_report(env: str | os.PathLike[str], strict: bool = True) -> bool:
+def require_fresh_report(env: str | os.PathLike[str], strict: bool = True, config: str | None = None) -> bool:
     """True when a fresh, passing report admits an environment: a path, a bare name (``"forager"``) or an ID
-    (``"simulacrum/forager-v0"``), tried in this order.
+    (``"simulacrum/forager-v0"``), tried in this order; in the configuration ``config``, or the one by default.
 
     Where none does, raises :class:`~simulacrum.errors.GateError` (a ``gymnasium.error.Error``; its ``reason`` is a
     :class:`Refusal`), or :class:`~simulacrum.errors.PackageError` where no such environment is found. With
     ``strict=False`` it warns (``UserWarning``) with the same words and returns False.
     """
     try:
-        admit(env, form=None)
+        admit(env, form=None, config=config)
     except SimulacrumError as error:
         if strict:
             raise
@@ -63,7 +63,12 @@ def require_fresh_report(env: str | os.PathLike[str], strict: bool = True) -> bo
 
 
 def admit(
-    target: str | os.PathLike[str], *, form: str | None = "tensor", mode: str = "eager", device: Any = "cpu"
+    target: str | os.PathLike[str],
+    *,
+    form: str | None = "tensor",
+    mode: str = "eager",
+    device: Any = "cpu",
+    config: str | None = None,
 ) -> Package:
     """The package behind a path, a bare name or an ID, when a fresh, passing report covers the combination of ``form``,
     ``mode`` (``eager`` or ``compiled`` of the tensor form, ``native`` of the kernel) and device; ``form=None`` asks for
@@ -72,14 +77,19 @@ def admit(
     What is returned holds the very bytes that were compared with the report. Raises
     :class:`~simulacrum.errors.GateError`, or :class:`~simulacrum.errors.PackageError` where there is no such package.
     """
-    package, report = _fresh(target)
+    package, report = _fresh(target, config)
     if form is not None:
         report.require_combination(form, mode, str(device).split(":")[0])
     return package
 
 
 def admit_fast(
-    target: str | os.PathLike[str], form: str | None = None, *, compiled: bool = False, device: Any = "cpu"
+    target: str | os.PathLike[str],
+    form: str | None = None,
+    *,
+    compiled: bool = False,
+    device: Any = "cpu",
+    config: str | None = None,
 ) -> tuple[Package, str]:
     """The same for the fast side: the package, and the form that was asked for, or else the fastest one that the report
     covers on the device: compiled, or not compiled.
@@ -90,21 +100,21 @@ def admit_fast(
         raise ValueError(f"form: expected None or one of {FORMS}, got {form!r}")
     if form == "kernel" and compiled:
         raise ValueError("compile: a kernel has nothing to compile; leave it out, or take form='tensor'")
-    package, report = _fresh(target)
+    package, report = _fresh(target, config)
     kind = str(device).split(":")[0]
     form = form or report.fastest(compiled, kind)
     report.require_combination(form, "native" if form == "kernel" else "compiled" if compiled else "eager", kind)
     return package, form
 
 
-def covered(target: str | os.PathLike[str]) -> list[str]:
+def covered(target: str | os.PathLike[str], config: str | None = None) -> list[str]:
     """The combinations that a report covers, in words: ``"kernel native cpu"``. Raises as :func:`admit`."""
-    return [" ".join(one.values()) for one in _fresh(target)[1].content["combinations"]]
+    return [" ".join(one.values()) for one in _fresh(target, config)[1].content["combinations"]]
 
 
-def _fresh(target: str | os.PathLike[str]) -> tuple[Package, _Report]:
-    """A package and its report, which is fresh and passing."""
-    package = Package.read(resolve(target))
+def _fresh(target: str | os.PathLike[str], config: str | None) -> tuple[Package, _Report]:
+    """A package in a configuration and its report, which is fresh and passing."""
+    package = Package.read(resolve(target)).configured(config)
     report = _Report(package)
     report.compare()
     return package, report
@@ -115,7 +125,7 @@ class _Report:
 
     def __init__(self, package: Package) -> None:
         self.package = package
-        self.path = _find(package.path)
+        self.path = _find(package)
         self.devices: list[str] = []  # that the next report should cover
         try:
             data = self.path.read_bytes()
@@ -187,12 +197,13 @@ class _Report:
             self._same(old, new, Refusal.NATIVE_CHANGED, "its kernel was validated as another binary")
 
     def _check_signature(self, data: bytes) -> None:
+        signed = self.path.with_suffix(".sig")
         try:
-            signature = keys.Signature.parse(self.path.with_name(SIGNATURE).read_bytes())
+            signature = keys.Signature.parse(signed.read_bytes())
         except OSError:
             signature = None
         if signature is None:
-            self._refuse(Refusal.UNSIGNED, f"its report has no signature that can be read ({SIGNATURE} beside it)")
+            self._refuse(Refusal.UNSIGNED, f"its report has no signature that can be read ({signed.name} beside it)")
         try:
             key = keys.existing_key()
         except SimulacrumError as error:
@@ -207,7 +218,9 @@ class _Report:
             self._refuse(Refusal.EDITED, "its report is not the one that was signed: it was edited by hand")
 
     def _check_identity(self) -> None:
-        written_for = self.content["package"]["id"]
+        written_for, config = self.content["package"]["id"], self.content["package"].get("config")
+        if config != self.package.config:
+            self._refuse(Refusal.OTHER_PACKAGE, f"the report in it is for the configuration {config}")
         try:
             own = read_id(self.package.files["__init__.py"])
         except PackageError:
@@ -228,20 +241,21 @@ class _Report:
             self._refuse(reason, f"{what}: {'; '.join(moved)}")
 
     def _refuse(self, reason: Refusal, what: str) -> NoReturn:
-        path, devices = self.package.path, list(dict.fromkeys(self.devices))
+        package, devices = self.package, list(dict.fromkeys(self.devices))
         options = "".join(f" --device {shlex.quote(device)}" for device in devices) if devices != ["cpu"] else ""
+        name = package.path.name + (f" in the configuration {package.config}" if package.config else "")
         raise GateError(
-            f"{reason.value}: the environment {path.name} ({path}) does not load, for {what}\n"
-            f"run: simulacrum validate {shlex.quote(str(path))}{options}",
+            f"{reason.value}: the environment {name} ({package.path}) does not load, for {what}\n"
+            f"run: simulacrum validate {package.target}{options}",
             reason,
         )
 
 
-def _find(package: Path) -> Path:
+def _find(package: Package) -> Path:
     """Where the report lies: in its own place, or else inside a read-only package (where it counts if the key is
     shared)."""
-    own = report_path(package)
-    return own if own.is_file() else package / REPORT
+    own = report_path(package.path, package.config)
+    return own if own.is_file() else package.path / report_name(package.config)
 
 
 def _some(names: list[str]) -> str:

@@ -16,7 +16,7 @@ from .case import Case
 from .context import Context
 from .finding import Finding
 from .lockstep import BESIDE, OTHER_FORM, FastRows
-from .records import Record, difference, plain, stacked_record, take
+from .records import Record, action_key, difference, plain, stacked_record, take
 from .sources import legal_actions
 
 Label = Callable[[Record, int], str]
@@ -118,7 +118,9 @@ class SingleFast:
         """Step every row once."""
         env = self.fast.env
         action = torch.from_numpy(actions).to(env.device).reshape((*env.batch_size, *actions.shape[1:]))
-        return Transitions(self.before, self.fast.record(env.step(self.fast.td.set("action", action)).get("next")))
+        return Transitions(
+            self.before, self.fast.record(env.step(self.fast.td.set(action_key(self.fast.package), action)).get("next"))
+        )
 
 
 class OtherForm:
@@ -175,6 +177,9 @@ class Injector:
         ended = reference.ended
         context.count("transitions" if self.oracle is None else BESIDE, rows)
         context.count("states injected", rows)
+        if "died" in reference.ended:
+            context.count("agent transitions", reference.ended["died"].size)
+            context.count("deaths", int(reference.ended["died"].sum()))
         context.count("terminations", int(ended["terminated"].sum()))
         context.count("truncations", int(ended["truncated"].sum()))
         return reference

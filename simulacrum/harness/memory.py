@@ -97,7 +97,7 @@ def fused(env: FastEnv[Any], actions: list[Tensor]) -> Iterator[Told]:
     yield "gave", td.copy()  # the same tensors in a TensorDict of its own, for the caller's gets the action
     for action in actions:
         yield "took", action
-        done, td = env.step_and_maybe_reset(td.set("action", action))
+        done, td = env.step_and_maybe_reset(td.set(env.action_key, action))
         yield "gave", (done.get("next").copy(), td.copy())
 
 
@@ -107,7 +107,7 @@ def plain(env: FastEnv[Any], actions: list[Tensor]) -> Iterator[Told]:
     yield "gave", td.copy()
     for action in actions:
         yield "took", action
-        done = env.step(td.set("action", action))
+        done = env.step(td.set(env.action_key, action))
         td = env.maybe_reset(env.step_mdp(done))
         yield "gave", (done.get("next").copy(), td.copy())
 

@@ -6,8 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-REPORT = "validation_report.json"
-SIGNATURE = "validation_report.sig"
+REPORT = "validation_report"  # and the name of a configuration, and the suffix
 
 
 def state_folder() -> Path:
@@ -23,9 +22,19 @@ def writable_folder(package: Path) -> Path:
     return state_folder() / "packages" / name
 
 
-def report_path(package: Path) -> Path:
-    """Where a package's report lies."""
-    return writable_folder(package) / REPORT
+def report_path(package: Path, config: str | None = None) -> Path:
+    """Where the report of a package lies, in a configuration if it has any. Its signature lies beside it."""
+    return writable_folder(package) / report_name(config)
+
+
+def report_name(config: str | None) -> str:
+    """The file name of a report."""
+    return f"{REPORT}.{config}.json" if config else f"{REPORT}.json"
+
+
+def has_report(package: Path) -> bool:
+    """Whether there is a report of a package in any configuration."""
+    return any(writable_folder(package).glob(f"{REPORT}*.json"))
 
 
 def write_atomically(path: Path, data: bytes) -> None:

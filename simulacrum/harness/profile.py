@@ -21,6 +21,7 @@ class Profile:
         keeps: whether what the search found is kept in the package's corpus.
         episodes: (reference, fast) episodes of a scripted policy.
         compiled: whether compiled graphs are compared.
+        joint: steps of a configuration with other constants that are compared in lockstep, at most: of agents, of rows.
         processes: whether other processes are started (another thread count, hash seed, collectors with workers).
         seconds: how long throughput measures each side.
         devices: where the fast side runs; the first is the one of most checks.
@@ -47,6 +48,7 @@ class Profile:
     keeps: bool = True
     episodes: tuple[int, int] = (400, 20_000)
     compiled: bool = True
+    joint: tuple[int, int] = (9_500_000, 120_000)
     processes: bool = True
     seconds: float = 1.5
     devices: tuple[str, ...] = ("cpu",)
@@ -68,6 +70,7 @@ QUICK = Profile(
     keeps=False,
     episodes=(50, 5000),
     compiled=False,
+    joint=(200_000, 4000),
     processes=False,
     seconds=0.3,
 )

@@ -61,7 +61,11 @@ class PureReference:
                 state = build(env._state_class, values, env._converters)
                 state.t = t
                 after, reward, terminated = env.transition(state, chosen[row], draws[outcome])
-                rows.append(self._seen(after, t + 1))
+                seen = self._seen(after, t + 1)
+                if env._agents is not None:
+                    seen[2].update(env._of_agents(reward, terminated))
+                    reward, terminated = env._joint(reward), False
+                rows.append(seen)
                 results.append((float(env._reward_type(reward)), bool(terminated), t + 1 >= env._cap))
             except Exception as error:
                 raise RowFailed(row, error) from error

@@ -2,7 +2,8 @@
 
 A *record* holds ``observation`` (or ``observation.key``), ``state.field``, ``clock.seed`` (uint64), ``clock.episode``
 and ``clock.t`` (int64), where there are any ``action_mask`` and ``info.name``, and of a step also ``reward``,
-``terminated`` and ``truncated``; each [rows, ...].
+``terminated`` and ``truncated``; each [rows, ...]. With many agents ``reward`` has an element for each of them, and so
+has ``died``: [rows, agents].
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ from tensordict import TensorDictBase
 from .. import bits
 from ..reference import ReferenceEnv, state_of
 from ..spec import Package
+from ..spec.agents import GROUP
 
 Record = dict[str, np.ndarray]
-OUTCOME = ("reward", "terminated", "truncated")
+FLAGS = ("terminated", "truncated")
+OUTCOME = ("reward", *FLAGS, "died")
+OWN = ("seed", "rewards", "died")  # of an info: these stand elsewhere in a record
 
 
 class FormError(Exception):
@@ -48,8 +52,9 @@ def fast_record(package: Package, td: TensorDictBase) -> Record:
         array = value.detach().cpu().numpy()
         record[name] = array.reshape(batch, *array.shape[dims:])
 
+    shown = td if package.environment.agents is None else td.get(GROUP)
     for name in observation_names(package):
-        put(name, td.get(name.partition(".")[2] or name))
+        put(name, shown.get(name.partition(".")[2] or name))
     if "clock" in td.keys():
         for group in ("state", "clock"):
             for name, value in td.get(group).items():
@@ -60,10 +65,18 @@ def fast_record(package: Package, td: TensorDictBase) -> Record:
     if "info" in td.keys():
         for name, value in td.get("info").items():
             put(f"info.{name}", value)
-    if "reward" in td.keys():
-        for name in OUTCOME:
+    if "reward" in shown.keys():
+        put("reward", shown.get("reward").squeeze(-1))
+        for name in FLAGS:
             put(name, td.get(name).squeeze(-1))
+        if shown is not td:
+            put("died", shown.get("terminated").squeeze(-1))
     return record
+
+
+def action_key(package: Package) -> Any:
+    """Where a TensorDict has the action."""
+    return "action" if package.environment.agents is None else (GROUP, "action")
 
 
 def reference_record(
@@ -102,14 +115,18 @@ def stacked_record(
     record["clock.episode"] = np.array([clock[1] for clock in clocks], np.int64)
     record["clock.t"] = np.array([clock[2] for clock in clocks], np.int64)
     for name in infos[0] if infos else ():
-        if name != "seed":
+        if name not in OWN:
             key = name if name == "action_mask" else f"info.{name}"
             record[key] = np.array([info[name] for info in infos])
     if outcomes is not None:
-        rewards = [outcome[0] for outcome in outcomes]
-        record["reward"] = _stacked("reward", rewards, np.dtype(package.environment.reward_dtype), ())
+        agents = package.environment.agents
+        rewards = [outcome[0] for outcome in outcomes] if agents is None else [info["rewards"] for info in infos]
+        each = () if agents is None else (agents,)
+        record["reward"] = _stacked("reward", rewards, np.dtype(package.environment.reward_dtype), each)
         record["terminated"] = np.array([outcome[1] for outcome in outcomes], np.bool_)
         record["truncated"] = np.array([outcome[2] for outcome in outcomes], np.bool_)
+        if agents is not None:
+            record["died"] = np.array([info["died"] for info in infos])
     return record
 
 

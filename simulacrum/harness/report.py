@@ -18,7 +18,7 @@ from . import checks, fingerprint, keys, report_views
 from .discovery import read_id, remember
 from .evidence import evidence
 from .finding import Finding
-from .places import SIGNATURE, report_path, write_atomically
+from .places import report_path, write_atomically
 from .profile import DEFAULT, Profile
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ class Report:
         return _plain(
             {
                 "format": FORMAT,
-                "package": {"id": _id(self.package), "name": self.package.name, "path": str(self.package.path)},
+                "package": {"id": _id(self.package), "name": self.package.name, "path": str(self.package.path)}
+                | ({"config": self.package.config} if self.package.config else {}),
                 "outcome": "passed" if self.passed else "failed",
                 "profile": self.profile.name,
                 "seed": self.profile.seed,
@@ -121,13 +122,13 @@ class Report:
         if missing:
             raise ValueError(
                 f"no report of {self.package.path} is written: {'; '.join(missing)} (run: simulacrum validate "
-                f"{self.package.path})"
+                f"{self.package.target})"
             )
         content = self.as_dict()
         data = (json.dumps(content, indent=1, allow_nan=False) + "\n").encode()
-        path = report_path(self.package.path)
+        path = report_path(self.package.path, self.package.config)
         write_atomically(path, data)
-        write_atomically(path.with_name(SIGNATURE), keys.sign(data, keys.account_key()).to_bytes())
+        write_atomically(path.with_suffix(".sig"), keys.sign(data, keys.account_key()).to_bytes())
         write_atomically(path.with_suffix(".html"), report_views.html(content).encode())
         remember(self.package.path)
         return path

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..spec import Package
-from . import checks
+from . import checks, variants
 from .context import CheckFailed, Context, NotApplicable, Progress
 from .finding import Finding
 from .profile import DEFAULT, Profile
@@ -30,7 +30,7 @@ def run_check(name: str, package: Package, profile: Profile = DEFAULT, progress:
             single_threaded(),
         ):  # the batches are small; other thread counts are the determinism check's
             before = generator_states()
-            checks.load(name)(context)
+            (variants.check_of(name) if package.is_variant else checks.load(name))(context)
             touched = [side for side, state in generator_states().items() if state != before[side]]
             if touched and name not in SAMPLES:
                 context.problem(f"the global generator of {', '.join(touched)} was used while the environment ran")

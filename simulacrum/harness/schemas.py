@@ -14,6 +14,7 @@ from .laws import bounds
 from .records import plain
 
 Broken = Iterator[tuple[str, Any]]
+PLACES = 64  # of an array that are tried
 FAR = 1e6  # stands for a bound that is none
 
 
@@ -59,11 +60,18 @@ def no_actions(space: Any) -> Broken:
         yield "it has an element less", least[:-1]
         yield "it has an element more", [*least, least[-1]]
     for inside, outside in zip(ends, _outside(space), strict=True):
-        for place in np.ndindex(inside.shape):
+        for place in _places(inside.shape):
             if np.isfinite(outside[place]):
                 wrong = inside.astype(outside.dtype)
                 wrong[place] = outside[place]
                 yield f"{plain(wrong)} is beyond a bound", plain(wrong)
+
+
+def _places(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The places of an array; of a large one the first, the last and some between."""
+    size = int(np.prod(shape))
+    chosen = np.unique(np.linspace(0, size - 1, min(size, PLACES)).astype(np.int64))
+    return [tuple(int(part) for part in np.unravel_index(number, shape)) for number in chosen.tolist()]
 
 
 def _inside(space: Any) -> list[np.ndarray]:

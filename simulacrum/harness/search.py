@@ -109,7 +109,9 @@ class Search:
                 columns[name] = np.minimum(values.sum(axis=1), 8)
             else:
                 columns[name] = (values == field.low).any(axis=1) + 2 * (values == field.high).any(axis=1)
-        outcome = ended["terminated"] + 2 * ended["truncated"] + 4 * (ended["reward"] > 0)
+        outcome = ended["terminated"] + 2 * ended["truncated"] + 4 * (ended["reward"] > 0).reshape(rows, -1).any(axis=1)
+        if "died" in ended:
+            columns["died"] = np.minimum(ended["died"].sum(axis=1), 8)
         for place, there in enumerate(causes(package, ended).values()):
             outcome = outcome + (8 << place) * there
         columns["outcome"] = outcome

@@ -7,6 +7,7 @@ the contract gives these outcomes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,11 @@ def seeds_with(package: Package, phase: str, t: int, draws: Mapping[int, np.ndar
     Returns:
         (uint64 [O], bool [O]): a seed of each outcome, and whether one was found.
     """
-    slots = [slot for slot in package.spec.slots.values() if slot.phase == phase and slot.number in draws]
+    slots = [
+        replace(slot, count=draws[slot.number].reshape(len(draws[slot.number]), -1).shape[1]) if slot.at_most else slot
+        for slot in package.spec.slots.values()
+        if slot.phase == phase and slot.number in draws
+    ]
     number = len(next(iter(draws.values()))) if draws else 1
     seeds, found = np.zeros(number, np.uint64), np.zeros(number, np.bool_)
     if not slots:

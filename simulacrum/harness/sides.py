@@ -19,7 +19,7 @@ from ..fast import FastEnv
 from ..reference import ReferenceEnv
 from ..spec import Package
 from ..vector import FastVectorEnv
-from .records import OUTCOME, Record, fast_record, observation_names, reference_record, snapshot
+from .records import OUTCOME, Record, action_key, fast_record, observation_names, reference_record, snapshot
 
 HELD, HELD_ROWS = 4, 65  # how many records are held against later writes, and in batches of how many rows
 
@@ -132,13 +132,13 @@ class FastRows:
 
     def step_some(self, actions: np.ndarray, mask: np.ndarray) -> Record:
         """Step the rows of a mask by TorchRL's ``_step``, without a reset; what the step shows of all rows."""
-        td = self.td.set("action", self._tensor(actions)).set("_step", self._tensor(mask).unsqueeze(-1))
+        td = self.td.set(action_key(self.package), self._tensor(actions)).set("_step", self._tensor(mask).unsqueeze(-1))
         return self.record(self.env.step(td).get("next"))
 
     def step(self, actions: np.ndarray) -> tuple[Record, Record]:
         """Step every row, and reset those that ended: (what the step showed, what is shown now)."""
         self.action = self._tensor(actions).reshape((*self.env.batch_size, *actions.shape[1:]))
-        self.td.set("action", self.action)
+        self.td.set(action_key(self.package), self.action)
         if self.fused:
             done, self.td = self.env.step_and_maybe_reset(self.td)
             return self.record(done.get("next")), self.record(self.td)
@@ -208,6 +208,9 @@ class VectorRows(FastRows):
     def step(self, actions: np.ndarray) -> tuple[Record, Record]:
         """Step every row, and reset those that ended."""
         seen, reward, terminated, truncated, infos = self.vector.step(actions)
+        of_agents = {}
+        if self.package.environment.agents is not None:
+            reward, of_agents = infos["rewards"], {"died": infos["died"]}
         done, ended = terminated | truncated, self._seen(seen)
         now = ended
         if done.any() and self.vector.autoreset_mode is AutoresetMode.SAME_STEP:
@@ -219,7 +222,7 @@ class VectorRows(FastRows):
         elif done.any():
             now = self.reset(mask=done)
         reward = reward.astype(self.package.environment.reward_dtype)
-        return {**ended, "reward": reward, "terminated": terminated, "truncated": truncated}, now
+        return {**ended, "reward": reward, "terminated": terminated, "truncated": truncated, **of_agents}, now
 
     def _seen(self, seen: Any) -> Record:
         if not isinstance(seen, dict):

@@ -20,8 +20,9 @@ from ..fast import FastEnv
 from ..fast.specs import torch_dtype
 from ..rng.tensor import Draw
 from ..spec import Package
+from ..spec.agents import GROUP
 from .lockstep import FastRows, References
-from .records import Record, observation_names
+from .records import Record, action_key, observation_names
 
 ACTION_SLOT = 239
 ROWS, STEPS, SEED = 64, 200, 20240229
@@ -31,14 +32,14 @@ class ClockPolicy:
     """A policy for any form that shows ``clock``: the action is a pure function of (seed, episode, t)."""
 
     def __init__(self, package: Package) -> None:
-        self.space = package.environment.action_space
+        self.space, self.key = package.environment.action_space, action_key(package)
 
     def __call__(self, td: TensorDictBase) -> TensorDictBase:
         """Write ``action``."""
         clock = td.get("clock")
         seed, episode, t = (clock.get(name).reshape(-1) for name in ("seed", "episode", "t"))
         action = clock_actions(self.space, Draw.at(seed, episode, t))
-        return td.set("action", action.reshape(*td.batch_size, *action.shape[1:]))
+        return td.set(self.key, action.reshape(*td.batch_size, *action.shape[1:]))
 
 
 def clock_actions(space: spaces.Space[Any], draw: Draw) -> Tensor:
@@ -97,16 +98,20 @@ def filled(
     package: Package, env: FastEnv[Any], expected: list[tuple[Record, Record]]
 ) -> Iterator[tuple[Record, Record]]:
     """The same by ``step_into``, each step written into its place of one memory [steps, N, ...]."""
-    names = {(name.partition(".")[2] or name): name for name in observation_names(package)}
+    names: dict[Any, str] = {(name.partition(".")[2] or name): name for name in observation_names(package)}
+    agents = package.environment.agents
+    if agents is not None:
+        names = {(GROUP, key): name for key, name in names.items()} | {(GROUP, "terminated"): "died"}
     steps = len(expected) - 1
 
     def record(values: dict[Any, Tensor]) -> Record:
         named = {names.get(key, ".".join(key) if isinstance(key, tuple) else key): values[key] for key in values}
+        named = {name: value.squeeze(-1) if name == "died" else value for name, value in named.items()}
         return {name: value.cpu().numpy() for name, value in named.items() if name != "done"}
 
     first = env.plain_reset()
-    yield {}, record(first)
-    flags = {"reward": (torch_dtype(env.environment.reward_dtype), ())}
+    yield {}, {name: value for name, value in record(first).items() if name != "died"}
+    flags: dict[Any, Any] = {"reward": (torch_dtype(env.environment.reward_dtype), () if agents is None else (agents,))}
     flags |= dict.fromkeys(("terminated", "truncated", "done"), (torch.bool, ()))
     forms = {key: (value.dtype, tuple(value.shape[1:])) for key, value in first.items()}
     ended, now = (
@@ -117,7 +122,9 @@ def filled(
         action = torch.from_numpy(actions_at(package, before)[: env.numel()])
         places = [{key: value[number] for key, value in one.items()} for one in (ended, now)]
         env.step_into(action, *places)
-        yield record(places[0]), record(places[1])
+        ended_now, seen = (record(one) for one in places)
+        seen.pop("died", None)
+        yield ended_now, seen
 
 
 def digest(package: Package, env: FastEnv[Any], steps: int) -> str:

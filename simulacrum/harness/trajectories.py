@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..spec import Package
-from .records import Record, observation_of, plain, take
+from .records import OUTCOME, Record, observation_of, plain, take
 
 if TYPE_CHECKING:
     from .sides import Step
@@ -29,7 +29,7 @@ def trajectory(
             {
                 "t": int(step.before["clock.t"][row]),
                 "action": plain(step.action[row]),
-                **{name: plain(step.ended[name][row]) for name in ("reward", "terminated", "truncated")},
+                **{name: plain(step.ended[name][row]) for name in OUTCOME if name in step.ended},
                 **view(package, step.ended, row),
             }
         )

@@ -13,7 +13,7 @@ from ..vector import FastVectorEnv
 from .case import Case
 from .context import Context
 from .finding import Finding
-from .records import Record, columns, observation_names
+from .records import OUTCOME, Record, columns, observation_names
 from .traces import actions_at
 
 Steps = list[tuple[Record, Record]]
@@ -37,14 +37,17 @@ def compare_vector(context: Context, env: FastVectorEnv, expected: Steps) -> Non
         seen_now, reward, terminated, truncated, infos = env.step(actions[place, every])
         shown = _record(package, seen_now)
         done = terminated | truncated
-        want = {name: ended[name][place, every] for name in (*names, "reward", "terminated", "truncated")}
+        outcome = [name for name in OUTCOME if name in ended]
+        want = {name: ended[name][place, every] for name in (*names, *outcome)}
         if mode == AutoresetMode.SAME_STEP and done.any():
             _equal(context, mode, {name: now[name][place + 1, every] for name in names}, shown, now, place)
             shown = {name: _replaced(shown[name], done, value) for name, value in _final(package, infos, done).items()}
         if mode == AutoresetMode.NEXT_STEP:
             first = {name: now[name][place, every] for name in names}
-            blank = {name: np.zeros_like(want[name]) for name in ("reward", "terminated", "truncated")}
+            blank = {name: np.zeros_like(want[name]) for name in outcome}
             want = {name: _replaced(want[name], waiting, {**first, **blank}[name][waiting]) for name in want}
+        if package.environment.agents is not None:
+            reward, shown["died"] = infos["rewards"], infos["died"]
         shown |= {"reward": reward.astype(want["reward"].dtype), "terminated": terminated, "truncated": truncated}
         _equal(context, mode, want, shown, now, place)
         place += ~waiting

@@ -40,7 +40,8 @@ class Worker:
         form: str | None = None,
     ) -> None:
         form = form or next(iter(package.forms))
-        command = [sys.executable, "-m", __name__, str(package.path), form, *map(str, (seed, steps, *sizes))]
+        which = (str(package.path), package.config or "", form)
+        command = [sys.executable, "-m", __name__, *which, *map(str, (seed, steps, *sizes))]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
             command, env={**os.environ, **environ}, cwd=folder, stdout=pipe, stderr=pipe, text=True
@@ -63,8 +64,9 @@ class Worker:
 
 def main(arguments: list[str]) -> None:
     """Print the findings as one line of JSON."""
-    path, form, seed, steps, *sizes = arguments
+    path, config, form, seed, steps, *sizes = arguments
     package = Package.read(path)
+    package = package.configured(config) if config else package
     before, classes = settings(), _classes()
     for name in ("", "reference", "fast", "checks", "render"):
         package.module(name)

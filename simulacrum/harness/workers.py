@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing.queues import Queue
-from pathlib import Path
 from typing import Any
 
 from ..spec import Package
@@ -40,7 +39,7 @@ def run_beside(
     shares: Queue[tuple[str, float]] = context.Queue()
     told = threading.Thread(target=_tell, args=(shares, progress), daemon=True)
     told.start()
-    pool = ProcessPoolExecutor(workers, context, _begin, (package.path, package.files, shares))
+    pool = ProcessPoolExecutor(workers, context, _begin, (package, shares))
     try:
         futures = [pool.submit(_run, name, profile) for name in (*early, *long, *rest)]
         for future in as_completed(futures):
@@ -72,11 +71,11 @@ def _tell(shares: Queue[tuple[str, float]], progress: Progress | None) -> None:
             progress(*news)
 
 
-def _begin(path: Path, files: dict[str, bytes], shares: Queue[tuple[str, float]]) -> None:
+def _begin(package: Package, shares: Queue[tuple[str, float]]) -> None:
     """In a process: the package from the bytes that the report vouches for."""
     global _package, _shares
     leave_interrupts()
-    _package, _shares = Package(path, files), shares
+    _package, _shares = package, shares
 
 
 def _run(name: str, profile: Profile) -> CheckResult:

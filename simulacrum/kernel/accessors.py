@@ -13,13 +13,25 @@ NOGIL = "noexcept nogil"
 def accessors(layout: Layout) -> Iterator[str]:
     """The functions, each as its text."""
     yield from _rows(layout)
-    yield from _actions(layout.action)
-    yield from _outputs(layout.seen)
+    yield from _actions(layout)
+    yield from _outputs(layout)
+    yield from _outcome(layout)
+
+
+def _pointer(struct: str, part: Part, layout: Layout) -> str:
+    """Where a block has the pointer to the memory of row i."""
+    return f"{struct}.{part.name}" if layout.block == 1 else f"{struct}.{part.name}.row[i]"
+
+
+def _spare(struct: str, part: Part, layout: Layout) -> str:
+    """``if i < count``, and where a row that only fills a block has memory: none does in a block of one row."""
+    return "" if layout.block == 1 else f" if i < count else (spare.{struct}_{part.name} + i * {part.count})"
 
 
 def _rows(layout: Layout) -> Iterator[str]:
     fields = layout.fields
     small, large = [part for part in fields if not part.many], [part for part in fields if part.many]
+    filled = fields if layout.block > 1 else []  # a block of one row is never filled up
     addresses = ["Rows* blocks", "int64_t* seed", "int64_t* episode", "int32_t* list"]
     addresses += [f"{part.ctype}* field_{part.name}" for part in large]
     yield _function(
@@ -34,36 +46,41 @@ def _rows(layout: Layout) -> Iterator[str]:
         f"void point_blocks(Memory* memory, Py_ssize_t blocks) {NOGIL}",
         ("cdef Py_ssize_t b, i", "for b in range(blocks):", "    for i in range(BLOCK):", "        pass"),
         (
-            f"        memory.blocks[b].{part.name}.row[i] = memory.field_{part.name} + (b * BLOCK + i) * {part.count}"
+            f"        {_pointer('memory.blocks[b]', part, layout)} = "
+            f"memory.field_{part.name} + (b * BLOCK + i) * {part.count}"
             for part in large
         ),
     )
     yield _function(
         f"inline void fill_rows(Rows* rows, int count) {NOGIL}",
         ("cdef int i", "for i in range(count, BLOCK):  # the rest of a last block repeats its last row"),
-        (f"    {line}" for part in fields for line in _repeat(part, "count - 1")),
+        (f"    {line}" for part in filled for line in _repeat(part, "count - 1")),
         (f"    rows.{name}[i] = rows.{name}[count - 1]" for name in ("t", "k0", "k1")),
     )
     yield _function(
         f"inline void point_rows(Memory* memory, const int32_t* number, int count, Rows* rows, Spare* spare) {NOGIL}",
         ("cdef int i", "for i in range(BLOCK):", "    pass"),
         (
-            f"    rows.{part.name}.row[i] = (memory.field_{part.name} + <Py_ssize_t>number[i] * {part.count}) "
-            f"if i < count else (spare.field_{part.name} + i * {part.count})"
+            f"    {_pointer('rows', part, layout)} = (memory.field_{part.name} + <Py_ssize_t>number[i] * {part.count})"
+            f"{_spare('field', part, layout)}"
             for part in large
         ),
     )
     yield _function(
         f"inline void borrow_row(Rows* rows, int live, const uint8_t* held, Spare* spare) {NOGIL}",
         ("cdef int i", "for i in range(BLOCK):", "    if held[i]:"),
-        (f"        rows.{part.name}.row[i] = spare.field_{part.name} + i * {part.count}" for part in large),
-        (f"        {line}" for part in fields for line in _repeat(part, "live")),
+        (
+            f"        rows.{part.name}.row[i] = spare.field_{part.name} + i * {part.count}"
+            for part in filled
+            if part.many
+        ),
+        (f"        {line}" for part in filled for line in _repeat(part, "live")),
         ("        rows.t[i] = rows.t[live]",),
     )
     yield _function(
         f"inline void restore_rows(Rows* rows, Rows* saved, const uint8_t* held) {NOGIL}",
         ("cdef int i", "for i in range(BLOCK):", "    if held[i]:"),
-        (f"        rows.{part.name}.row[i] = saved.{part.name}.row[i]" for part in large),
+        (f"        rows.{part.name}.row[i] = saved.{part.name}.row[i]" for part in filled if part.many),
         (f"        rows.{one}[i] = saved.{one}[i]" for part in small for one in _elements(part)),
         ("        rows.t[i] = saved.t[i]",),
     )
@@ -75,9 +92,10 @@ def _rows(layout: Layout) -> Iterator[str]:
     )
 
 
-def _actions(action: Part) -> Iterator[str]:
+def _actions(layout: Layout) -> Iterator[str]:
+    action = layout.action
     if action.many:
-        taken = [f"rows.action.row[i] = action + row * {action.count}"]
+        taken = [f"{_pointer('rows', action, layout)} = action + row * {action.count}"]
     elif not action.shape:
         taken = [f"rows.action[i] = <{action.ctype}>action[row]"]
     else:
@@ -98,7 +116,8 @@ def _actions(action: Part) -> Iterator[str]:
         (f"        {line}" for line in taken),
     )
     element = f"action[i * {action.count} + k]"
-    inside = f"({element} >= _ACTION_LOW[k]) & ({element} <= _ACTION_HIGH[k])"
+    k = "0" if layout.alike else "k"
+    inside = f"({element} >= _ACTION_LOW[{k}]) & ({element} <= _ACTION_HIGH[{k}])"
     yield _function(
         f"inline Py_ssize_t first_outside(const _ACTION* action, Py_ssize_t first, Py_ssize_t last) {NOGIL}",
         ("cdef Py_ssize_t i, k", "cdef int every = 1", "for i in range(first, last):"),
@@ -108,7 +127,8 @@ def _actions(action: Part) -> Iterator[str]:
     )
 
 
-def _outputs(seen: list[Part]) -> Iterator[str]:
+def _outputs(layout: Layout) -> Iterator[str]:
+    seen = layout.seen
     small, large = [part for part in seen if not part.many], [part for part in seen if part.many]
     yield _function(
         "int take_targets(Targets* targets, addresses) except -1",
@@ -117,12 +137,12 @@ def _outputs(seen: list[Part]) -> Iterator[str]:
     yield _function(
         f"inline void aim(Seen* seen, Targets* targets, Py_ssize_t at, int count, Spare* spare) {NOGIL}",
         ("cdef int i", "for i in range(BLOCK):", "    pass"),
-        (f"    {_aimed(part, '(at + i)')}" for part in large),
+        (f"    {_aimed(part, '(at + i)', layout)}" for part in large),
     )
     yield _function(
         f"inline void aim_at(Seen* seen, Targets* targets, const int32_t* number, int count, Spare* spare) {NOGIL}",
         ("cdef int i", "for i in range(BLOCK):", "    pass"),
-        (f"    {_aimed(part, '<Py_ssize_t>number[i]')}" for part in large),
+        (f"    {_aimed(part, '<Py_ssize_t>number[i]', layout)}" for part in large),
     )
     yield _function(
         f"inline void show(Targets* targets, Py_ssize_t at, int count, Seen* seen) {NOGIL}",
@@ -150,10 +170,36 @@ def _outputs(seen: list[Part]) -> Iterator[str]:
     )
 
 
-def _aimed(part: Part, row: str) -> str:
+def _outcome(layout: Layout) -> Iterator[str]:
+    """What a transition gives: in the block, or of many agents straight in the outputs."""
+    agents = layout.agents
+    at = f"targets.terminated + at * {agents}"
+    yield _function(
+        f"inline void aim_outcome(Rows* rows, _REWARD* reward, Targets* targets, Py_ssize_t at) {NOGIL}",
+        ("pass",) if agents is None else (f"rows.reward = reward + at * {agents}", f"rows.terminated = {at}"),
+    )
+    yield _function(
+        f"inline uint8_t ended(const Rows* rows, int i) {NOGIL}",
+        ("return rows.terminated[i]" if agents is None else "return 0  # a death ends no episode",),
+    )
+    yield _function(
+        f"inline void put_reward(_REWARD* reward, Py_ssize_t at, int count, const Rows* rows) {NOGIL}",
+        ("put(reward + at, rows.reward, sizeof(_REWARD), count)" if agents is None else "pass",),
+    )
+    yield _function(
+        f"inline void no_reward(_REWARD* reward, Py_ssize_t row) {NOGIL}",
+        (f"memset(reward + row * {agents or 1}, 0, {agents or 1} * sizeof(_REWARD))",),
+    )
+    yield _function(
+        f"inline void nobody_died(Targets* targets, Py_ssize_t at, int count) {NOGIL}",
+        ("pass" if agents is None else f"memset({at}, 0, count * {agents})",),
+    )
+
+
+def _aimed(part: Part, row: str, layout: Layout) -> str:
     """Rows that only fill a block have memory of their own: several rows in one place could not be written."""
     where = f"targets.{part.name} + {row} * {part.count}"
-    return f"seen.{part.name}.row[i] = ({where}) if i < count else (spare.seen_{part.name} + i * {part.count})"
+    return f"{_pointer('seen', part, layout)} = ({where}){_spare('seen', part, layout)}"
 
 
 def _shown(part: Part) -> list[str]:

@@ -80,7 +80,11 @@ class KernelCore:
     def empty_outcome(self, rows: int) -> Outcome:
         """New tensors for what a step shows of N rows."""
         flags = torch.empty((3, rows), dtype=torch.bool, device="cpu").unbind(0)
-        return Outcome(self.empty(rows), torch.empty(rows, dtype=self.reward, device="cpu"), *flags)
+        return Outcome(self.empty(rows), torch.empty(self.rewards(rows), dtype=self.reward, device="cpu"), *flags)
+
+    def rewards(self, rows: int) -> tuple[int, ...]:
+        """The shape of the rewards of N rows: ``[N]``, or ``[N, agents]``."""
+        return (rows,) if self.layout.agents is None else (rows, self.layout.agents)
 
     def addresses(self, seen: Fields) -> tuple[int, ...]:
         """Where tensors by key lie, in the order of the layout."""

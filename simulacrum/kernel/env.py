@@ -20,11 +20,13 @@ from ..fast.plain import OUTCOME
 from ..fast.probe import Forms
 from ..fast.specs import torch_dtype
 from ..spec import Package
+from ..spec.agents import GROUP
 from ..spec.environment import check_environment
 from ..spec.package import package_of
 from . import build
 from .core import KernelCore
-from .layout import Layout
+from .layout import BLOCK, Layout
+from .legal import check_states
 from .memory import Memory
 from .outputs import FLAGS, Outputs, Shown
 
@@ -40,7 +42,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_mark_forked)
 
 SPECIAL = {"next", "_step", "reward"}  # entries for which TorchRL has rules of its own
-BUILT = ("_core", "_outputs", "_entries", "_blank")  # from the kernel's module, and not pickled
+BUILT = ("_core", "_outputs", "_entries", "_blanks")  # from the kernel's module, and not pickled
 
 
 class KernelEnv(FastEnv[Any]):
@@ -51,21 +53,30 @@ class KernelEnv(FastEnv[Any]):
     always computed for the rows that ended. Action values are always checked, whatever ``validate_actions`` says: a
     loop that is given another one would read memory that is not its own.
 
+    With many agents (``environment.agents``) what they see, do and get stands under ``"agents"``, as TorchRL groups
+    them: ``("agents", "observation")``, ``("agents", "action")`` and ``("agents", "reward")``, ``[*batch_size, agents,
+    ...]``. The flags at the root are the instance's; ``("agents", "terminated")`` tells who died in a step, which ends
+    nothing.
+
     The loop runs in ``torch.get_num_threads()`` threads where every thread has ``rows_per_thread`` rows at least; in a
     forked process in one.
 
     Attributes:
         shows: outputs beside the observation: ``{"action_mask": ("bool", shape), ("info", name): (dtype, shape)}``.
         rows_per_thread: below twice this many rows one thread runs alone.
+        block: rows that the functions of ``kernel.pyx`` see at a time: 128, or 1 for rows of many elements, as a board
+            with all that is on it.
 
     Raises:
         BuildError: no C compiler, or ``kernel.pyx`` does not compile; the message has what the compiler printed.
         ValueError: a device other than the CPU, or ``compile=True``.
-        StateError: injected values outside the spec's bounds that the kernel's memory cannot hold.
+        StateError: injected values outside the spec's bounds that the kernel's memory cannot hold; with ``block`` 1
+            any state outside the bounds, or that breaks an invariant of ``checks.py``.
     """
 
     shows: ClassVar[dict[Any, tuple[Any, tuple[int, ...]]]] = {}
     rows_per_thread: ClassVar[int] = 4096
+    block: ClassVar[int] = BLOCK
     _memory: Memory | None = None  # None before the first reset
     _core: KernelCore  # type: ignore[assignment]
 
@@ -97,15 +108,19 @@ class KernelEnv(FastEnv[Any]):
         self._core = core = KernelCore(build.load(layout), layout)
         self._advance, self._advance_masked = core.advance, core.advance_masked
         self._renew_rows, self._renew_masked = core.renew_rows, core.renew_masked
-        self._outputs = Outputs(layout.seen, core.reward, self.batch_size)
+        self._outputs = Outputs(layout, core.reward, self.batch_size)
         first = (part.key[0] if isinstance(part.key, tuple) else part.key for part in layout.seen)
         self._usual = frozenset([*first, *FLAGS, "action"])
+        self._usual_of_agents = frozenset(["action", *(part.key[1] for part in layout.seen if part.key[0] == GROUP)])
         self._groups = tuple({part.key[0] for part in layout.seen if isinstance(part.key, tuple)})
-        blank = TensorDict._new_unsafe({}, batch_size=self.batch_size, device=self.device)
-        self._entries, self._blank = type(blank._tensordict), blank.__dict__
+        sizes = {name: self._group_size(name) for name in ("", *self._groups)}
+        blanks = {name: TensorDict._new_unsafe({}, batch_size=size, device="cpu") for name, size in sizes.items()}
+        self._entries = type(blanks[""]._tensordict)
+        self._blanks = {name: blank.__dict__ for name, blank in blanks.items()}
         self._action_form = ((*self.batch_size, *layout.action.shape), torch_dtype(layout.action.dtype))
         self._target_forms = {part.key: (torch_dtype(part.dtype), self._rows * part.count) for part in layout.seen}
-        self._outcome_forms = {name: (core.reward if name == "reward" else torch.bool, self._rows) for name in OUTCOME}
+        self._outcome_forms = dict.fromkeys(OUTCOME, (torch.bool, self._rows))
+        self._outcome_forms["reward"] = core.reward, self._rows * (layout.agents or 1)
         self._most_threads = max(1, self._rows // self.rows_per_thread)
 
     # ------------------------------------------------------------------ the rows in place
@@ -129,6 +144,10 @@ class KernelEnv(FastEnv[Any]):
             self._begun()  # raises
         assert self._memory is not None
         return self._memory
+
+    def _check_states(self, carry: Carry) -> None:
+        if self.block == 1:
+            check_states(type(self), self._core.layout.package.spec.fields, carry)
 
     @property
     def _threads(self) -> int:
@@ -165,9 +184,11 @@ class KernelEnv(FastEnv[Any]):
     def _fused(self, action: Tensor) -> tuple[Carry | None, Outcome, Fields]:
         memory, core = self._rows_now(), self._core
         if not self.expose_state:
-            shown, _ = self._advance_into_outputs(memory, core.checked_form(action, self._rows))
-            flags = (shown.ended[name].reshape(self._rows) for name in OUTCOME)
-            return None, Outcome(self._flat(shown.ended), *flags), self._flat(shown.now)
+            shown, now, _ = self._advance_into_outputs(memory, core.checked_form(action, self._rows))
+            flags = (shown.ended[name].reshape(self._rows) for name in OUTCOME[1:])
+            group = shown.ended if self._agents is None else shown.ended[GROUP]
+            reward = group["reward"].reshape(core.rewards(self._rows))
+            return None, Outcome(self._flat(shown.ended), reward, *flags), self._flat(now)
         outcome = core.empty_outcome(self._rows)
         core.step(memory, self._threads, action, outcome)
         after = memory.read()
@@ -175,21 +196,21 @@ class KernelEnv(FastEnv[Any]):
         core.renew(memory, _numbers(outcome.done), seen)
         return after, outcome, seen
 
-    def _advance_into_outputs(self, memory: Memory, action: Tensor) -> tuple[Shown, int]:
+    def _advance_into_outputs(self, memory: Memory, action: Tensor) -> tuple[Shown, dict[Any, Any], int]:
         """One step with contiguous actions, their values checked, and the next episodes of the rows that end.
 
-        Returns what is shown, and how many rows ended: ``memory.list`` has their numbers.
+        Returns what is shown, what is seen next, and how many rows ended: ``memory.list`` has their numbers.
         """
-        shown = self._outputs.take()
+        shown, shares = self._outputs.take(), self._outputs.shares
         threads = 1 if self._most_threads == 1 else self._threads
         try:
             seen = shown.ended_seen, shown.now_seen
-            ended = memory.loop.step(threads, action.data_ptr(), *shown.outcome, *seen, 0, False, shown.unset)
+            ended = memory.loop.step(threads, action.data_ptr(), *shown.outcome, *seen, 0, False, shown.unset, shares)
         except self._core.module.WrongDraw as error:
             raise self._core.wrong_draw(*error.args) from None
         if ended < 0:
             raise self._core.outside(action.reshape(self._rows, *self._core.layout.action.shape), -1 - ended)
-        return shown, ended
+        return shown, self._outputs.unended(shown) if shares and not ended else shown.now, ended
 
     def _flat(self, values: dict[Any, Any]) -> Fields:
         """What is seen of a set of outputs, by key, [N, ...]."""
@@ -216,20 +237,26 @@ class KernelEnv(FastEnv[Any]):
             return super()._step_and_maybe_reset(tensordict)
         memory = self._memory or self._rows_now()
         self._assert_tensordict_shape(tensordict)
-        action = tensordict._get_str("action", None)
+        action = self._taken(tensordict)
         shape, dtype = self._action_form
         if action is None or action.dtype is not dtype or action.shape != shape or not action.is_contiguous():
             action = self._action_checker.check_form(action, self.batch_size).contiguous()
-        shown, ended = self._advance_into_outputs(memory, action)
+        shown, seen, ended = self._advance_into_outputs(memory, action)
         tensordict._set_str(
             "next", self._made(shown.ended, self._groups), validated=True, inplace=False, non_blocking=False
         )
-        now = self._made(shown.now, self._groups)
-        now._tensordict["action"] = entries["action"]  # TorchRL's next root has the last action
-        if others:  # a policy's memory, say, or what a collector counts
-            gone = memory.list[: ended if ended < self._rows else 0].long()  # TorchRL leaves them where all rows ended
-            for name in others:
-                now._tensordict[name] = _cleared(entries[name], gone, len(self.batch_size))
+        now = self._made(seen, self._groups)
+        kept = [(entries, now, others)]  # a policy's memory, say, or what a collector counts
+        if self._agents is None:
+            now._tensordict["action"] = entries["action"]  # TorchRL's next root has the last action
+        else:
+            group, next_group = entries[GROUP], now._tensordict[GROUP]
+            next_group._tensordict["action"] = group.get("action")
+            kept.append((group, next_group, group.keys() - self._usual_of_agents))
+        for old, new, names in kept:
+            for name in names:  # TorchRL leaves them where all rows ended
+                gone = memory.list[: ended if ended < self._rows else 0].long()
+                new._tensordict[name] = _cleared(old[name], gone, len(self.batch_size))
         return tensordict, now
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
@@ -256,14 +283,14 @@ class KernelEnv(FastEnv[Any]):
         carry = self._carry if self.expose_state else None
         return self._tensordict(self._visible(carry, seen), self._no_flags())
 
-    def _made(self, values: dict[Any, Any], groups: tuple[str, ...] = ()) -> TensorDict:
+    def _made(self, values: dict[Any, Any], groups: tuple[str, ...] = (), group: str = "") -> TensorDict:
         """A TensorDict of tensors that are known to be right: what ``TensorDict._new_unsafe`` makes, in a third of the
         time. It has the attributes of a blank one."""
         made: TensorDict = TensorDict.__new__(TensorDict)
-        made.__dict__.update(self._blank)
+        made.__dict__.update(self._blanks[group])
         made._tensordict = self._entries(values)
         for name in groups:
-            made._tensordict[name] = self._made(values[name])
+            made._tensordict[name] = self._made(values[name], group=name)
         return made
 
     # ------------------------------------------------------------------ what has no meaning here, and copies
@@ -295,7 +322,7 @@ class KernelEnv(FastEnv[Any]):
 
 @lru_cache(maxsize=256)
 def _layout(package: Package, cls: type[KernelEnv]) -> Layout:
-    return Layout(package, cls.shows)
+    return Layout(package, cls.shows, cls.block)
 
 
 def _cleared(value: Any, rows: Tensor, batch_dims: int) -> Any:

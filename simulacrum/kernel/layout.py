@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,9 +13,11 @@ from gymnasium import spaces
 
 from ..errors import SpecError
 from ..spec import Package
+from ..spec.agents import GROUP
 from ..spec.spaces import Space
 
-BLOCK = 128  # rows that a kernel's functions see at a time
+BLOCK = 128  # rows that a kernel's functions see at a time, unless its class says 1
+BLOCKS = (1, BLOCK)
 FEW = 64  # elements a row up to which an array is copied into a block; beyond it the block holds a pointer for each row
 CTYPES = {
     "bool": "uint8_t",
@@ -29,6 +31,7 @@ C_WORD = re.compile(
     "auto|bool|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long|"
     "register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|while"
 )
+DIED = (GROUP, "terminated")  # which agents died in a step: beside the observation, for it ends no episode
 TAKEN = {"t", "action", "reward", "terminated"}  # what a block has beside the fields of the state
 
 
@@ -41,6 +44,7 @@ class Part:
         key: the TensorDict's key of it.
         dtype: that it has outside, a NumPy dtype; ``kept`` inside, which is as narrow as its bounds allow.
         shape: of one row; ``count``: its elements.
+        few: elements up to which it is copied into a block.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Part:
     dtype: np.dtype[Any]
     kept: np.dtype[Any]
     shape: tuple[int, ...]
+    few: int = FEW
 
     @property
     def count(self) -> int:
@@ -57,7 +62,7 @@ class Part:
     @property
     def many(self) -> bool:
         """Whether a block holds pointers to the rows, and not copies."""
-        return self.count > FEW
+        return self.count > self.few or (self.few == 0 and bool(self.shape))
 
     @property
     def ctype(self) -> str:
@@ -74,12 +79,19 @@ class Layout:
     """The layout of a package's kernel.
 
     ``shows`` are outputs beside the observation, by key: ``action_mask`` and ``("info", name)``, each (dtype, shape).
+    ``block`` is the number of rows that the kernel's functions see at a time. With 1 every array is a pointer to the
+    row's own memory. So it is with many agents, since their numbers are large or small as a constant says.
     """
 
-    def __init__(self, package: Package, shows: dict[Any, tuple[Any, tuple[int, ...]]]) -> None:
+    def __init__(self, package: Package, shows: dict[Any, tuple[Any, tuple[int, ...]]], block: int = BLOCK) -> None:
         self.package = package
         self.environment = package.environment
+        self.agents = package.environment.agents
+        self.block = block
         self._shows = shows
+        if block not in BLOCKS or (self.agents is not None and block != 1):
+            wanted = "1, as a kernel of many agents needs" if self.agents is not None else f"one of {BLOCKS}"
+            raise SpecError(f"block: expected {wanted}, got {block!r}")
 
     @cached_property
     def fields(self) -> list[Part]:
@@ -100,14 +112,26 @@ class Layout:
         low, high = action_bounds(space)
         narrow = _narrow(space.dtype, low.min(), high.max())
         part = self._part("action", "action", space.dtype, narrow, space.shape or ())
-        return Part(part.name, part.key, part.dtype, part.dtype, part.shape) if part.many else part
+        return replace(part, kept=part.dtype) if part.many else part
+
+    @property
+    def alike(self) -> bool:
+        """Whether all elements of an action have the same bounds."""
+        return all(
+            bool((bound == bound.reshape(-1)[:1]).all()) for bound in action_bounds(self.environment.action_space)
+        )
 
     @cached_property
     def seen(self) -> list[Part]:
         """What is seen: the observation or its parts, and what the kernel shows beside it."""
         space = self.environment.observation_space
         keys = dict(space.spaces) if isinstance(space, spaces.Dict) else {"observation": space}
-        forms = {key: (one.dtype, one.shape or ()) for key, one in keys.items()}
+        forms: dict[Any, Any] = {key: (one.dtype, one.shape or ()) for key, one in keys.items()}
+        if self.agents is not None:
+            forms = {
+                **{(GROUP, key): form for key, form in forms.items()},
+                DIED: (np.dtype(np.bool_), (self.agents, 1)),
+            }
         parts = [
             self._part(key[-1] if isinstance(key, tuple) else key, key, np.dtype(dtype), np.dtype(dtype), tuple(shape))
             for key, (dtype, shape) in {**forms, **self._shows}.items()
@@ -134,7 +158,7 @@ class Layout:
                 f"{name!r}: a kernel needs names that are C identifiers (letters, digits and _), and no words of C or "
                 "Python; choose another name"
             )
-        return Part(name, key, np.dtype(dtype), np.dtype(kept), tuple(shape))
+        return Part(name, key, np.dtype(dtype), np.dtype(kept), tuple(shape), 0 if self.block == 1 else FEW)
 
 
 def action_bounds(space: Space) -> tuple[np.ndarray, np.ndarray]:

@@ -17,6 +17,7 @@ cdef struct Step:  # what a step is given, and where its results go
     const uint8_t* held  # rows that stay as they are; NULL for none
     int begins  # whether the held rows then begin their next episode
     int renews  # whether the rows that end begin their next episode
+    int shares  # whether `now` is only shown where a row ends, as else it is what the step shows
     Targets ended  # what the step shows
     Targets now  # what is seen when the next step begins; only where rows are renewed
     _REWARD* reward
@@ -32,6 +33,7 @@ cdef void advance(Memory* memory, Step* step, Py_ssize_t first, Py_ssize_t last,
     cdef Rows* rows
     cdef Seen seen
     cdef Draw draw
+    cdef uint8_t terminated[BLOCK]
     cdef uint8_t truncated[BLOCK]
     cdef uint8_t done[BLOCK]
     cdef int32_t* list = memory.list + first
@@ -44,23 +46,27 @@ cdef void advance(Memory* memory, Step* step, Py_ssize_t first, Py_ssize_t last,
             fill_rows(rows, count)
         load_action(step.action, at, count, rows)
         draw.k0, draw.k1, draw.t = rows.k0, rows.k1, <const uint32_t*>rows.t
+        aim_outcome(rows, step.reward, &step.ended, at)
         transition(rows, &draw)
         for i in range(BLOCK):
+            terminated[i] = ended(rows, i)
             truncated[i] = (<uint32_t>rows.t[i] >= _CAP - 1) & _HAS_CAP
             rows.t[i] += 1
-            done[i] = rows.terminated[i] | truncated[i]
+            done[i] = terminated[i] | truncated[i]
         aim(&seen, &step.ended, at, count, spare)
         observation(rows, &seen)
         show(&step.ended, at, count, &seen)
-        put(step.reward + at, rows.reward, sizeof(_REWARD), count)
-        put(step.terminated + at, rows.terminated, 1, count)
+        put_reward(step.reward, at, count, rows)
+        put(step.terminated + at, terminated, 1, count)
         put(step.truncated + at, truncated, 1, count)
         put(step.done + at, done, 1, count)
         if step.renews:
-            show_too(&step.now, &step.ended, at, count)
+            if not step.shares:
+                show_too(&step.now, &step.ended, at, count)
             listed = list_marked(done, at, count, list, listed)
         at += BLOCK
-    renew(memory, list, listed, &step.now, spare)
+    if not step.shares:
+        renew(memory, list, listed, &step.now, spare)
     spare.listed = listed
     if draw.wrong:
         memory.wrong = draw.wrong
@@ -116,7 +122,7 @@ cdef void show_held(Memory* memory, Step* step, Py_ssize_t at, int count, const 
     look(memory, &step.ended, at, at + count, spare)
     for i in range(count):
         if held[i]:
-            step.reward[at + i] = 0
+            no_reward(step.reward, at + i)
             step.terminated[at + i] = step.truncated[at + i] = step.done[at + i] = 0
 
 
@@ -125,6 +131,9 @@ cdef inline Py_ssize_t list_marked(const uint8_t* marks, Py_ssize_t at, int coun
     """List the rows of a block whose mark is 1: eight marks become the bits of a byte, and the bits are walked."""
     cdef int start, i
     cdef uint64_t eight, bits
+    if BLOCK == 1:
+        list[listed] = <int32_t>at
+        return listed + marks[0]
     for start in range(0, BLOCK, 64):
         bits = 0
         for i in range(8):
@@ -158,7 +167,7 @@ cdef void renew(Memory* memory, const int32_t* list, Py_ssize_t listed, Targets*
     draw.k0, draw.k1, draw.t = rows.k0, rows.k1, <const uint32_t*>rows.t
     while at < listed:
         count = BLOCK if listed - at > BLOCK else <int>(listed - at)
-        draw.rows = (count + 15) // 16 * 16
+        draw.rows = (count + 15) // 16 * 16 if BLOCK > 1 else 1
         for i in range(BLOCK):
             row = list[at + (i if i < count else count - 1)]  # a last block is filled with its last row
             number[i] = row
@@ -172,6 +181,7 @@ cdef void renew(Memory* memory, const int32_t* list, Py_ssize_t listed, Targets*
         aim_at(&seen, targets, number, count, spare)
         observation(&rows, &seen)
         for i in range(count):
+            nobody_died(targets, number[i], 1)
             memory.episode[number[i]] += 1
             place_row(memory, number[i], &rows, i)
             show_at(targets, number[i], &seen, i)
@@ -192,6 +202,7 @@ cdef void look(Memory* memory, Targets* targets, Py_ssize_t first, Py_ssize_t la
         aim(&seen, targets, at, count, spare)
         observation(memory.blocks + at // BLOCK, &seen)
         show(targets, at, count, &seen)
+        nobody_died(targets, at, count)
         at += BLOCK
 
 
@@ -232,10 +243,11 @@ cdef class Loop:
         return 0
 
     def step(self, int threads, size_t action, size_t reward, size_t terminated, size_t truncated, size_t done,
-             ended, now, size_t held=0, bint begins=False, size_t unset=0):
+             ended, now, size_t held=0, bint begins=False, size_t unset=0, bint shares=False):
         """One step of every row but those held (bool [N]), which begin their next episode if ``begins``.
 
-        ``now`` is None where nothing is renewed; ``unset`` takes three flags a row, all 0. Returns how many rows began
+        ``now`` is None where nothing is renewed; if ``shares`` it is written only when a row ends. ``unset``
+        takes three flags a row, all 0. Returns how many rows began
         their next episode: their numbers are the first ones of the memory's list. Where the action of a row is outside
         the space nothing changes, and -1 - row is returned.
         """
@@ -246,6 +258,7 @@ cdef class Loop:
         step.action = <const _ACTION*>action
         step.held, step.begins = <const uint8_t*>held, begins
         step.renews = now is not None
+        step.shares = shares and step.renews
         step.reward = <_REWARD*>reward
         step.terminated, step.truncated, step.done = <uint8_t*>terminated, <uint8_t*>truncated, <uint8_t*>done
         take_targets(&step.ended, ended)
@@ -279,6 +292,11 @@ cdef class Loop:
             memmove(self.memory.list + listed, self.memory.list + first_row(self.rows, thread, threads),
                     self.spare[thread].listed * sizeof(int32_t))
             listed += self.spare[thread].listed
+        if step.shares and listed:
+            with nogil:
+                show_too(&step.now, &step.ended, 0, <int>self.rows)
+                renew(&self.memory, self.memory.list, listed, &step.now, self.spare)
+            self._check()
         return listed
 
     def renew(self, size_t list, Py_ssize_t listed, seen):

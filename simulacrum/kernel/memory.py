@@ -12,7 +12,7 @@ from ..errors import StateError
 from ..fast.core import Carry
 from ..fast.specs import torch_dtype
 from ..rng.threefry import WORD
-from .layout import BLOCK, Layout, Part
+from .layout import Layout, Part
 from .source import rows_members
 
 
@@ -24,13 +24,14 @@ class Memory:
     """
 
     def __init__(self, module: ModuleType, layout: Layout, rows: int) -> None:
-        blocks = -(-rows // BLOCK)
+        block = layout.block
+        blocks = -(-rows // block)
         self.rows = rows
-        self.blocks = torch.zeros((blocks, BLOCK * sum(size for _, size in rows_members(layout))), dtype=torch.uint8)
-        self.seed, self.episode = (torch.zeros(blocks * BLOCK, dtype=torch.int64) for _ in range(2))
-        self.list = torch.zeros(blocks * BLOCK, dtype=torch.int32)
+        self.blocks = torch.zeros((blocks, block * sum(size for _, size in rows_members(layout))), dtype=torch.uint8)
+        self.seed, self.episode = (torch.zeros(blocks * block, dtype=torch.int64) for _ in range(2))
+        self.list = torch.zeros(blocks * block, dtype=torch.int32)
         self.large = {
-            part.name: torch.zeros((blocks * BLOCK, part.count), dtype=torch_dtype(part.kept))
+            part.name: torch.zeros((blocks * block, part.count), dtype=torch_dtype(part.kept))
             for part in layout.fields
             if part.many
         }
@@ -69,16 +70,16 @@ class Memory:
 
     def _places(self) -> dict[str, Tensor]:
         """Where each small field and the clock lie: views [blocks, K, BLOCK]."""
-        found, start = {}, 0
+        found, start, block = {}, 0, self.layout.block
         forms = {part.name: (part.count, torch_dtype(part.kept)) for part in self.layout.fields if not part.many}
         forms |= dict.fromkeys(("t", "k0", "k1"), (1, torch.int32))
         for declared, size in rows_members(self.layout):
             name = declared.split(" ")[-1].split("[")[0]
             if name in forms:
                 count, dtype = forms[name]
-                own = self.blocks[:, start : start + BLOCK * size].view(dtype)
-                found[name] = own.unflatten(1, (count, BLOCK))
-            start += BLOCK * size
+                own = self.blocks[:, start : start + block * size].view(dtype)
+                found[name] = own.unflatten(1, (count, block))
+            start += block * size
         return found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -92,9 +93,10 @@ def _rows_first(place: Tensor) -> Tensor:
 
 def _put(place: Tensor, values: Tensor) -> None:
     """Write [N, K] into [blocks, K, BLOCK]."""
-    padded = values.new_zeros((place.shape[0] * BLOCK, place.shape[1]))
+    blocks, _, block = place.shape
+    padded = values.new_zeros((blocks * block, place.shape[1]))
     padded[: len(values)] = values
-    place.copy_(padded.view(place.shape[0], BLOCK, -1).transpose(1, 2))
+    place.copy_(padded.view(blocks, block, -1).transpose(1, 2))
 
 
 def _narrow(part: Part, value: Tensor) -> Tensor:

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from ..fast.held import Lent, lend, provable, unseen
 from ..fast.specs import torch_dtype
-from .layout import Part
+from ..spec.agents import GROUP
+from .layout import Layout
 
 KEPT, KEPT_BYTES = (4, 256), 1 << 25  # sets that may be used again: as many as are found held, within these bounds
 PATIENCE = 64  # times that a set may be found held before another takes its place
@@ -34,10 +35,16 @@ class Shown(NamedTuple):
 
 
 class Outputs:
-    """The sets of one environment."""
+    """The sets of one environment.
 
-    def __init__(self, seen: list[Part], reward: torch.dtype, batch_size: torch.Size) -> None:
-        self.seen, self.reward, self.batch_size = seen, reward, batch_size
+    ``shares``: whether what a step shows may be what is seen next as well, when no row ends. So it is for few rows of
+    many elements, which are not copied then; of many rows some end at every step.
+    """
+
+    def __init__(self, layout: Layout, reward: torch.dtype, batch_size: torch.Size) -> None:
+        self.seen, self.reward, self.batch_size = layout.seen, reward, batch_size
+        self.agents = layout.agents
+        self.shares = layout.block == 1
         self._kept: list[tuple[Shown, Lent]] = []
         self._most = max(KEPT[0], min(KEPT[1], KEPT_BYTES // self.step_bytes))
         self._held = 0  # how often a set was found held
@@ -51,7 +58,14 @@ class Outputs:
     def step_bytes(self) -> int:
         """The bytes of one step's outputs."""
         seen = sum(part.count * part.dtype.itemsize for part in self.seen)
-        return self.batch_size.numel() * (2 * seen + self.reward.itemsize + 2 * len(FLAGS))
+        return self.batch_size.numel() * (2 * seen + (self.agents or 1) * self.reward.itemsize + 2 * len(FLAGS))
+
+    def unended(self, shown: Shown) -> dict[Any, Any]:
+        """``now`` of a set where no row ended: what the step showed is what is seen, in the same tensors."""
+        seen: dict[Any, Any] = {}
+        for part in self.seen:
+            _put(seen, part.key, shown.ended)
+        return {**seen, **{name: shown.now[name] for name in FLAGS}}
 
     def take(self) -> Shown:
         """A set that nobody else can see."""
@@ -88,7 +102,8 @@ class Outputs:
         """Sets, and the tensors that they are cut from."""
         size, rows = self.batch_size, self.batch_size.numel()
         shapes = [((2 * sets, *size, *part.shape), torch_dtype(part.dtype)) for part in self.seen]
-        shapes += [((sets, *size, 1), self.reward), ((2 * len(FLAGS) * sets, *size, 1), torch.bool)]
+        each = (self.agents, 1) if self.agents is not None else (1,)
+        shapes += [((sets, *size, *each), self.reward), ((2 * len(FLAGS) * sets, *size, 1), torch.bool)]
         bases = [torch.empty(shape, dtype=dtype, device="cpu") for shape, dtype in shapes]
         *seen, rewards, flags = (base.unbind(0) for base in bases)
         *seen_at, reward_at, flags_at = (base.data_ptr() for base in bases)
@@ -104,8 +119,9 @@ class Outputs:
                 tuple(at + (2 * number + i) * one for at, one in zip(seen_at, bytes_of, strict=True)) for i in (0, 1)
             )
             done, terminated, truncated, unset = (flags_at + (first + i) * rows for i in range(4))
-            ended["reward"] = rewards[number]
-            outcome = (reward_at + number * rows * self.reward.itemsize, terminated, truncated, done)
+            (ended if self.agents is None else ended[GROUP])["reward"] = rewards[number]
+            reward = reward_at + number * rows * (self.agents or 1) * self.reward.itemsize
+            outcome = (reward, terminated, truncated, done)
             made.append(Shown(ended, now, outcome, ended_seen, now_seen, unset))
         return made, bases
 
@@ -118,6 +134,14 @@ class Outputs:
                 values[part.key] = tensor
         values.update(zip(FLAGS, flags, strict=True))
         return values
+
+
+def _put(values: dict[Any, Any], key: Any, tensors: dict[Any, Any]) -> None:
+    """Put the tensor under a key of one or two parts from one dictionary of dictionaries into another."""
+    if isinstance(key, tuple):
+        values.setdefault(key[0], {})[key[1]] = tensors[key[0]][key[1]]
+    else:
+        values[key] = tensors[key]
 
 
 def _leaves(values: dict[Any, Any]) -> list[Tensor]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import SpecError
 from .accessors import accessors, indented
-from .layout import BLOCK, CTYPES, Layout, Part, action_bounds
+from .layout import CTYPES, Layout, Part, action_bounds
 
 POINTER = 8  # bytes
 HEAD = """\
@@ -39,7 +39,12 @@ def rows_source(layout: Layout) -> str:
 
 def _constants(layout: Layout) -> Iterator[str]:
     spec, environment = layout.package.spec, layout.environment
-    numbers = {"BLOCK": BLOCK, "_RESET": 0, "_STEP": 1, "_HAS_CAP": int(environment.max_episode_steps is not None)}
+    numbers = {
+        "BLOCK": layout.block,
+        "_RESET": 0,
+        "_STEP": 1,
+        "_HAS_CAP": int(environment.max_episode_steps is not None),
+    }
     arrays: dict[str, Any] = {"_CAP": np.uint32(environment.max_episode_steps or 0)}
     for name, value in spec.constants.items():
         if name in numbers or name.startswith("_"):
@@ -88,22 +93,22 @@ def _literal(value: Any) -> str:
 
 def _types(layout: Layout) -> Iterator[str]:
     fields, seen = layout.fields, layout.seen
-    pointed = {part.ctype for part in [*fields, *seen, layout.action] if part.many}
+    pointed = {part.ctype for part in [*fields, *seen, layout.action] if part.many and layout.block > 1}
     for ctype in sorted(pointed):
         yield indented(f"cdef struct _{ctype}_rows:  # one pointer a row", [f"{ctype}* row[BLOCK]"])
-    if layout.action.many:
+    if layout.action.many and layout.block > 1:
         yield indented("cdef struct _action_rows:", ["const _ACTION* row[BLOCK]"])
     yield indented(
         "cdef struct Rows:  # a block of rows: state, clock, action, and what a transition gives",
         (declared for declared, _ in rows_members(layout)),
     )
-    yield indented("cdef struct Seen:  # what is seen of a block of rows", map(_member, seen))
+    yield indented("cdef struct Seen:  # what is seen of a block of rows", (_member(part, layout) for part in seen))
     memory = ["Rows* blocks", "int64_t* seed", "int64_t* episode", "int32_t* list", "int wrong"]
     memory += [f"{part.ctype}* field_{part.name}" for part in fields if part.many]
     yield indented("cdef struct Memory:", memory)
     yield indented("cdef struct Targets:", (f"{part.ctype}* {part.name}" for part in seen))
-    spare = [f"{part.ctype} field_{part.name}[BLOCK * {part.count}]" for part in fields if part.many]
-    spare += [f"{part.ctype} seen_{part.name}[BLOCK * {part.count}]" for part in seen if part.many]
+    filled = [*((part, "field") for part in fields), *((part, "seen") for part in seen)] if layout.block > 1 else []
+    spare = [f"{part.ctype} {kind}_{part.name}[BLOCK * {part.count}]" for part, kind in filled if part.many]
     yield indented(
         "cdef struct Spare:  # what pointers to rows point to where there is no row",
         [*spare, "Py_ssize_t listed", "Py_ssize_t outside"],
@@ -114,15 +119,27 @@ def rows_members(layout: Layout) -> list[tuple[str, int]]:
     """The members of the struct ``Rows`` in order, each with its bytes a row."""
     parts = [*layout.fields, layout.action]
     sizes = {part.name: POINTER if part.many else part.count * part.kept.itemsize for part in parts}
-    members = [(_member(part), sizes[part.name]) for part in layout.fields]
+    members = [(_member(part, layout), sizes[part.name]) for part in layout.fields]
     members += [(f"{layout.t_ctype} t[BLOCK]", 4), ("uint32_t k0[BLOCK]", 4), ("uint32_t k1[BLOCK]", 4)]
-    members.append((_member(layout.action), sizes["action"]))
+    members.append((_member(layout.action, layout), sizes["action"]))
+    if layout.agents is not None:  # straight into the outputs
+        return _aligned([*members, ("_REWARD* reward", POINTER), ("uint8_t* terminated", POINTER)])
     members.append(("_REWARD reward[BLOCK]", layout.environment.reward_dtype.itemsize))
-    return [*members, ("uint8_t terminated[BLOCK]", 1)]
+    members.append(("uint8_t terminated[BLOCK]", 1))
+    return _aligned(members) if layout.block == 1 else members
 
 
-def _member(part: Part) -> str:
+def _aligned(members: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Members of one row each, the widest first, and bytes that fill the last word: the compiler adds none then."""
+    ordered = sorted(members, key=lambda member: -member[1])
+    missing = -sum(size for _, size in members) % POINTER
+    return [*ordered, *([(f"uint8_t _fill[{missing}]", missing)] if missing else [])]
+
+
+def _member(part: Part, layout: Layout) -> str:
     """A part in a block: [BLOCK], [K][BLOCK], or a pointer for each row."""
+    if part.many and layout.block == 1:
+        return f"{'const _ACTION' if part.key == 'action' else part.ctype}* {part.name}"
     if part.many:
         return f"{'_action_rows' if part.key == 'action' else f'_{part.ctype}_rows'} {part.name}"
     return f"{part.ctype} {part.name}{f'[{part.count}]' if part.shape else ''}[BLOCK]"

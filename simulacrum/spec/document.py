@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
@@ -19,6 +20,8 @@ T = TypeVar("T")
 FIELD_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float32", "float64")
 DISTRIBUTIONS = ("bits", "uniform", "randint", "bernoulli", "categorical", "permutation")
 UNIFORM = "uniform"  # the policy that takes each legal action alike: a small world may state its return too
+CONFIGURATION = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
+AT_MOST = "at most "  # before the indexes of a slot: not every one of them is drawn each time
 FORMS = (("tensor",), ("kernel",), ("tensor", "kernel"))  # of the fast side, that a package may have
 DECLARATIONS = ("id", "max_episode_steps", "terminates", "truncates", "draws", "forms")
 
@@ -106,9 +109,11 @@ class Spec:
             raise SpecError(f"unknown names {unknown} in {row['distribution']!r}")
         if row["phase"] not in ("reset", "step"):
             raise SpecError(f"expected the phase reset or step, got {row['phase']!r}")
-        last = evaluate(row["index"].split("..")[-1], self.constants)
+        index = row["index"].removeprefix(AT_MOST)
+        last = evaluate(index.split("..")[-1], self.constants)
         number = evaluate(row["slot"], self.constants)
-        return Slot(row["name"], number, row["phase"], last + 1, name, tuple(arguments))
+        at_most = index != row["index"]
+        return Slot(row["name"], number, row["phase"], last + 1, name, tuple(arguments), at_most)
 
     @cached_property
     def action_space(self) -> Space:
@@ -186,6 +191,28 @@ class Spec:
         return value == "yes"
 
     @cached_property
+    def agents(self) -> int | None:
+        """How many agents share an instance; None where none are declared, and there is one."""
+        value: int | None = evaluate(self.declares.get("agents", "none"), self.constants)
+        return value
+
+    @cached_property
+    def configurations(self) -> dict[str, dict[str, Any]]:
+        """The named configurations: which constants each replaces, by name. The first is the one by default."""
+
+        def read(row: dict[str, str]) -> tuple[str, dict[str, Any]]:
+            name = row["configuration"]
+            if not CONFIGURATION.fullmatch(name):
+                raise SpecError("expected a name of letters, digits, - and _")
+            values = {key: evaluate(cell, self.constants) for key, cell in assignments(row["constants"]).items()}
+            unknown = [key for key in values if key not in self.scalable]
+            if unknown:
+                raise SpecError(f"constants {unknown}: expected constants whose scalable is yes, of {self.scalable}")
+            return name, values
+
+        return dict(self._rows("configuration", read))
+
+    @cached_property
     def terminations(self) -> list[str]:
         """The names of the termination causes."""
         return self._rows("termination", lambda row: row["termination"])
@@ -255,7 +282,12 @@ class Spec:
         after = {**state, "t": t, **self._state(row["next state"])}
         if after["t"] != t:
             raise SpecError(f"next state: t is {t}, one more than before, not {after['t']}")
-        reward = self.reward_dtype.type(evaluate(row["reward"], self.constants, self.reward_dtype))
+        reward = np.array(evaluate(row["reward"], self.constants, self.reward_dtype), self.reward_dtype)
+        died = None if self.agents is None else np.array(evaluate(row["died"], self.constants), np.bool_)
+        for name, value in (("reward", reward), ("died", died)):
+            wanted = () if self.agents is None else (self.agents,)
+            if value is not None and value.shape != wanted:
+                raise SpecError(f"{name}: expected the shape {wanted}, got {value.shape}")
         terminated, truncated = (bool(evaluate(row[name], self.constants)) for name in ("terminated", "truncated"))
         action = _exactly(row["action"], evaluate(row["action"], self.constants), self.action_space.dtype)
         return Example(
@@ -268,6 +300,7 @@ class Spec:
             terminated,
             truncated,
             self._seen(row),
+            died,
         )
 
     def _state(self, text: str) -> dict[str, np.ndarray]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import SpecError
 from ..rng import Phase
+from .agents import agent_space, check_agents
 from .spaces import Space, check_action_space, check_observation_space
 
 ID_PATTERN = re.compile(r"(?:(?P<namespace>[\w-]+)/)?(?P<name>[\w.-]+?)-v(?P<version>\d+)")
@@ -33,6 +34,8 @@ class Environment:
         slots: the IntEnum of random decisions, values 0..239.
         reset_slots: the members that are drawn at a reset; the others are drawn at a step.
         reward_dtype: float32 (the default) or float64.
+        agents: how many agents share an instance; None for one agent. The first axis of both spaces is then over the
+            agents, whose spaces are alike: ``MultiDiscrete([4] * agents)`` for a ``Discrete(4)`` each.
 
     Raises:
         SpaceError: a space that is not supported.
@@ -46,6 +49,7 @@ class Environment:
     slots: type[IntEnum] = NoSlots
     reset_slots: Set[IntEnum] = frozenset()
     reward_dtype: Any = np.float32
+    agents: int | None = None
     reset_phase: Phase = field(init=False, repr=False, compare=False)
     step_phase: Phase = field(init=False, repr=False, compare=False)
 
@@ -63,8 +67,20 @@ class Environment:
         if dtype not in (np.float32, np.float64):
             raise SpecError(f"reward_dtype: expected float32 or float64, got {dtype}")
         object.__setattr__(self, "reward_dtype", dtype)
+        if self.agents is not None:
+            check_agents(self.agents, self.action_space, self.observation_space)
         object.__setattr__(self, "reset_phase", Phase("reset", self.reset_slots))
         object.__setattr__(self, "step_phase", Phase("step", set(self.slots) - set(self.reset_slots)))
+
+    @property
+    def agent_action_space(self) -> Space:
+        """One agent's action space; the whole one where there is one agent."""
+        return self.action_space if self.agents is None else agent_space(self.action_space)
+
+    @property
+    def agent_observation_space(self) -> Space:
+        """One agent's observation space; the whole one where there is one agent."""
+        return self.observation_space if self.agents is None else agent_space(self.observation_space)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Environment:
         return self  # frozen, and shared by every instance

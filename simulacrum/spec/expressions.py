@@ -20,6 +20,7 @@ BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Pow: operator.pow,
 }
 LIMIT = 2**64  # of integers: a spec has no use for greater ones
+ELEMENTS = 1 << 20  # of a repeated list
 UNREADABLE = (SyntaxError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError, MemoryError)
 WORDS = {"true": True, "false": False, "inf": float("inf"), "none": None}
 
@@ -85,6 +86,8 @@ def _value(node: ast.expr, constants: Mapping[str, Any], dtype: np.dtype[Any] | 
 
 
 def _operation(kind: ast.operator, left: Any, right: Any) -> Any:
+    if isinstance(kind, ast.Mult) and isinstance(left, list) and type(right) is int and len(left) * right <= ELEMENTS:
+        return left * right  # [4] * 3 is [4, 4, 4]
     if isinstance(left, list) or isinstance(right, list):
         raise TypeError("a list in arithmetic")
     if isinstance(kind, ast.Pow) and abs(right) > 64:

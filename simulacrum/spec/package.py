@@ -14,6 +14,8 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
+import re
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -25,10 +27,12 @@ from ..errors import PackageError, SimulacrumError
 from .constants import with_values
 from .document import Spec
 from .environment import Environment
+from .schema import resized
 
 PREFIX = "_simulacrum_package_"
 IGNORED_FOLDERS = {"__pycache__", "corpus", "failures", "trajectories"}
 IGNORED_PREFIXES = (".", "validation_report.")
+CONFIGURATIONS = re.compile(rb"^\|?\s*`?configuration\b", re.MULTILINE | re.IGNORECASE)
 REQUIRED = ("spec.md", "schema.json", "__init__.py", "reference.py", "fast.py", "checks.py", "render.py")
 
 
@@ -39,14 +43,24 @@ class Package:
         path: its folder, absolute.
         files: the bytes of each file by its path inside the folder, with ``/`` on every system.
         digest: SHA-256 over names and bytes, in hexadecimal.
+        config: the name of its configuration; None where none was chosen.
+        origin: the package as it is on the disk.
     """
 
-    def __init__(self, path: Path, files: Mapping[str, bytes]) -> None:
+    def __init__(
+        self, path: Path, files: Mapping[str, bytes], config: str | None = None, origin: Package | None = None
+    ) -> None:
         self.path = path
         self.files = dict(files)
         self.digest = _digest(self.files)
-        identity = hashlib.sha256(f"{path}\0{self.digest}".encode()).hexdigest()[:16]
+        self.config = config
+        self.origin = origin or self
+        identity = hashlib.sha256("\0".join([str(path), self.digest, config or ""]).encode()).hexdigest()[:16]
         self.module_name = f"{PREFIX}{identity}"
+
+    def __reduce__(self) -> Any:
+        origin = None if self.origin is self else self.origin
+        return _again, (self.path, self.files, self.config, origin)
 
     @classmethod
     def read(cls, path: str | Path) -> Package:
@@ -140,8 +154,41 @@ class Package:
         Bounds, shapes, slots and whatever else ``spec.md`` and ``__init__.py`` compute from them follow. Raises
         :class:`PackageError` for a constant that is not there or is no plain literal.
         """
-        package = Package(self.path, with_values(self.files, self.spec, values))
+        package = Package(self.path, with_values(self.files, self.spec, values), self.config, self.origin)
         return _loaded.setdefault(package.module_name, package)
+
+    def configured(self, config: str | None = None) -> Package:
+        """The package in a named configuration of its spec, by default the first; itself where it has none.
+
+        Its constants are replaced as by :meth:`with_constants`, and the sizes and bounds in ``schema.json`` follow.
+        Raises :class:`PackageError` for a configuration that there is none of.
+        """
+        if config is None and not CONFIGURATIONS.search(self.files["spec.md"]):
+            return self  # told without the tables, for the gate asks at every make
+        names = list(self.spec.configurations)
+        if config is None and names:
+            config = names[0]
+        if config is None:
+            return self
+        if config not in names:
+            known = f"one of {names}" if names else "None: spec.md names no configurations"
+            raise PackageError(f"config: {self.path.name} ({self.path}): expected {known}, got {config!r}")
+        values = self.spec.configurations[config]
+        files = with_values(self.files, self.spec, values)
+        if files != self.files:
+            files["schema.json"] = resized(files["schema.json"], Spec(files["spec.md"].decode()))
+        package = Package(self.path, files, config, self)
+        return _loaded.setdefault(package.module_name, package)
+
+    @property
+    def is_variant(self) -> bool:
+        """Whether its constants are other ones than those on the disk, on which the whole battery runs."""
+        return self.digest != self.origin.digest
+
+    @property
+    def target(self) -> str:
+        """How a command line names it: its folder, and its configuration where one was chosen."""
+        return shlex.quote(str(self.path)) + (f" --config {self.config}" if self.config else "")
 
     def _implementations(self, name: str, base: str) -> list[type[Any]]:
         """The classes that a module of the package defines with a base class of the framework of that name."""
@@ -151,6 +198,12 @@ class Package:
             for value in vars(module).values()
             if isinstance(value, type) and value.__module__ == module.__name__ and _has_base(value, base)
         ]
+
+
+def _again(path: Path, files: Mapping[str, bytes], config: str | None, origin: Package | None) -> Package:
+    """A pickled package."""
+    package = Package(path, files, config, origin)
+    return _loaded.setdefault(package.module_name, package)
 
 
 def _has_base(cls: type, name: str) -> bool:
@@ -181,9 +234,10 @@ def sibling(cls: type, name: str) -> ModuleType:
     raise PackageError(f"{cls.__qualname__}: expected {name}.py beside its module {cls.__module__}")
 
 
-def load_class(path: str, digest: str, module: str, name: str) -> type[Any]:
+def load_class(path: str, digest: str, module: str, name: str, config: str | None = None) -> type[Any]:
     """What a pickled class of a package becomes: the same class, from the same bytes, or a :class:`PackageError`."""
     package = Package.read(path)
+    package = package if config is None else package.configured(config)
     if package.digest != digest:
         raise PackageError(f"{path} has changed since {name} was pickled: make the environment again")
     value: type[Any] = getattr(package.module(module), name)
@@ -199,7 +253,8 @@ def _reduce_class(cls: type) -> Any:
     package = package_of(cls.__module__)
     if package is None:
         return cls.__qualname__  # by reference, as any class
-    return load_class, (str(package.path), package.digest, cls.__module__.partition(".")[2], cls.__qualname__)
+    module = cls.__module__.partition(".")[2]
+    return load_class, (str(package.path), package.digest, module, cls.__qualname__, package.config)
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -22,7 +22,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Slot:
-    """A random decision: its number, phase (``reset`` or ``step``), how often it is drawn, and its distribution."""
+    """A random decision: its number, phase (``reset`` or ``step``), how often it is drawn, and its distribution.
+
+    ``at_most``: it may be drawn less often, down to never.
+    """
 
     name: str
     number: int
@@ -30,11 +33,13 @@ class Slot:
     count: int
     distribution: str
     arguments: tuple[Any, ...]
+    at_most: bool = False
 
 
 @dataclass(frozen=True)
 class Example:
-    """A worked transition: values by name, as arrays of their field's dtype."""
+    """A worked transition: values by name, as arrays of their field's dtype; with many agents, ``reward`` and ``died``
+    have one element an agent."""
 
     name: str
     state: Mapping[str, np.ndarray]
@@ -45,6 +50,7 @@ class Example:
     terminated: bool
     truncated: bool
     observation: Any
+    died: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

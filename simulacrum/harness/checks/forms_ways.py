@@ -107,7 +107,7 @@ def _refusal(side: FastRows, action: torch.Tensor) -> str:
     told = []
     for step in (side.env.step_and_maybe_reset, side.env.step):
         try:
-            step(side.td.clone().set("action", action))
+            step(side.td.clone().set(side.env.action_key, action))
             told.append("nothing")
         except ActionError as error:
             told.append(f"ActionError: {error}")

@@ -170,7 +170,7 @@ def _from_state(
     if scribbling:
         scribble(state)
     for action in actions:
-        done, td = env.step_and_maybe_reset(td.set("action", action))
+        done, td = env.step_and_maybe_reset(td.set(env.action_key, action))
         shown.append(copied((done.get("next"), td)))
     return shown
 

@@ -158,8 +158,10 @@ def _play(context: Context, recorded: dict[str, Any]) -> None:
     space = context.package.environment.action_space
     for step in recorded["steps"]:
         action = np.asarray(step["action"], space.dtype)
-        seen, reward, terminated, truncated, _ = env.step(action[()] if not action.shape else action)
+        seen, reward, terminated, truncated, info = env.step(action[()] if not action.shape else action)
         found = {"observation": plain(seen), "reward": reward, "terminated": terminated, "truncated": truncated}
+        if context.package.environment.agents is not None:
+            found |= {"reward": plain(info["rewards"]), "died": plain(info["died"])}
         for name, value in found.items():
             same = bits.same(np.asarray(value), np.asarray(step[name])) if name == "reward" else value == step[name]
             context.require(

@@ -58,7 +58,8 @@ def returns(context: Context, policy: ScriptedPolicy, side: FastRows | Reference
     cap = context.package.environment.max_episode_steps or 100_000
     for _ in range(cap):
         ended, now = side.step(policy_actions(context.package, policy.policy, now))
-        total += np.where(running, ended["reward"].astype(np.float64), 0.0)
+        earned = ended["reward"].astype(np.float64).reshape(rows, -1).sum(axis=1)  # of all agents, where there are many
+        total += np.where(running, earned, 0.0)
         running &= ~(ended["terminated"] | ended["truncated"])
         if not running.any():
             break

@@ -29,6 +29,7 @@ TABLES = (
     "observation",
     "reward",
     "declares",
+    "configuration",
     "termination",
     "invariant",
     "symmetry",
@@ -87,6 +88,7 @@ def _tables(context: Context) -> None:
         if name not in TABLES and close:
             context.problem(f"spec.md, line {table.line}: the table {name!r} is not read; did you mean {close[0]!r}?")
     constants = context.package.spec.tables.get("constant")
+    _ = context.package.spec.configurations  # whose rows are read
     for row in constants.records() if constants is not None else ():
         if row.get("scalable", "") not in ("", "yes", "no"):
             context.problem(
@@ -98,6 +100,7 @@ def _declarations(context: Context) -> None:
     spec, environment = context.package.spec, context.package.environment
     _expect(context, "id", spec.id, environment.id, "__init__.py")
     _expect(context, "max_episode_steps", spec.max_episode_steps, environment.max_episode_steps, "__init__.py")
+    _expect(context, "agents", spec.agents, environment.agents, "__init__.py")
     _expect(context, "reward dtype", spec.reward_dtype, np.dtype(environment.reward_dtype), "__init__.py")
     _expect(context, "truncates", spec.declared("truncates"), environment.max_episode_steps is not None, "__init__.py")
     _expect(context, "draws", spec.declared("draws"), len(environment.slots) > 0, "__init__.py")

@@ -7,6 +7,7 @@ import torch
 from ...bench import sides
 from ...bench.measure import Side, by_turns
 from ..context import Context
+from ..variants import rows_that_fit
 
 ROWS = 4096
 ROUNDS = 7
@@ -16,7 +17,8 @@ def check(context: Context) -> None:
     """Steps per second of the reference (one instance) and of the fast side's forms; the ratio against
     ``MIN_SPEEDUP``."""
     seed = int(context.rng.integers(2**31))
-    forms = {form: _form(context, form, seed) for form in _forms(context)}
+    rows = rows_that_fit(context.package, ROWS)
+    forms = {form: _form(context, form, seed, rows) for form in _forms(context)}
     timings = by_turns(
         {"reference": sides.reference(context.package, seed), **forms},
         context.profile.seconds / ROUNDS,
@@ -27,12 +29,12 @@ def check(context: Context) -> None:
     ratio = timings[best].over(timings["reference"])
     context.facts.update({f"{name} steps per second": round(timing.rate) for name, timing in timings.items()})
     context.facts.update(
-        {"ratio": round(ratio, 1), "fastest form": best, "batch size": ROWS, "threads": torch.get_num_threads()}
+        {"ratio": round(ratio, 1), "fastest form": best, "batch size": rows, "threads": torch.get_num_threads()}
     )
     wanted = getattr(context.package.checks, "MIN_SPEEDUP", None)
     if wanted is not None and ratio < wanted:
         context.problem(
-            f"the fast side ({best}, N = {ROWS}) makes {ratio:.1f} times the reference's steps per second, MIN_SPEEDUP "
+            f"the fast side ({best}, N = {rows}) makes {ratio:.1f} times the reference's steps per second, MIN_SPEEDUP "
             f"is {wanted} ({timings[best].rate:,.0f} against {timings['reference'].rate:,.0f})"
         )
 
@@ -47,7 +49,7 @@ def _forms(context: Context) -> list[str]:
     ]
 
 
-def _form(context: Context, form: str, seed: int) -> Side:
+def _form(context: Context, form: str, seed: int, rows: int) -> Side:
     """A form on the profile's first device; a kernel on the CPU."""
     device = context.profile.devices[0] if sides.FORMS[form][0] == "tensor" else "cpu"
-    return sides.stepping(sides.make(context.package, form, ROWS, seed, device=device), seed)
+    return sides.stepping(sides.make(context.package, form, rows, seed, device=device), seed)

@@ -23,7 +23,7 @@ RULES = "initial, transition, observation, action_mask, info, and helpers of oth
 DECLARED = {"_state_class", "_field_names", "_converters"}  # which the base class itself sets on a subclass
 BASES: dict[str, tuple[type, set[str]]] = {
     "FastEnv": (FastEnv, {*CONTRACT, *PLAIN, "t_dtype"}),
-    "KernelEnv": (KernelEnv, {"environment", "shows", "rows_per_thread", *PLAIN}),
+    "KernelEnv": (KernelEnv, {"environment", "shows", "rows_per_thread", "block", *PLAIN}),
     "ReferenceEnv": (ReferenceEnv, {*CONTRACT, *PLAIN, "metadata", "render", "close"}),
 }
 
