@@ -13,7 +13,7 @@ from ..spec.package import sibling
 
 
 def check_states(cls: type, fields: dict[str, Field], carry: Carry) -> None:
-    """Raise :class:`StateError` for states outside of the spec's bounds, or that break an invariant of the ``checks.py``
+    """Raise :class:`StateError` for states outside the spec's bounds, or that break an invariant of the ``checks.py``
     beside a class: loops that look up cells by what a state says would read memory that is not theirs."""
     values = {name: value.numpy() for name, value in carry.fields.items()}
     for name, field in fields.items():
