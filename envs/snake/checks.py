@@ -115,16 +115,16 @@ POLICIES = [
     ScriptedPolicy(
         "always_right",
         always_right,
-        expected_return=-43.735633,
-        standard_deviation=4.080533,
+        expected_return=-61.027324,
+        standard_deviation=9.400507,
         return_range=RETURN_RANGE,
         estimated_from=1_000_000,
     ),
     ScriptedPolicy(
         "to_food",
         to_food,
-        expected_return=-8.574933,
-        standard_deviation=3.069238,
+        expected_return=-6.850605,
+        standard_deviation=5.04237,
         return_range=RETURN_RANGE,
         estimated_from=1_000_000,
     ),
@@ -280,3 +280,11 @@ def _packed(board: _Board) -> None:
         n = LONGEST if tight else board.some_length()
         board.lay(board.reversed_or_not(cells[:n]))
         del cells[: n if tight else n + board.one_of(0, 0, 1)]
+
+
+MIN_SPEEDUP = 5.0
+
+EXCUSES = {
+    "static reference.py: EMPTY, FOOD, CORPSE, WALL, FIRST_COLOUR = range(5)  # what a cell holds": "the values of cells, "
+    "as the spec's state table lists them; of the constants only one has the value 5 by chance",
+}

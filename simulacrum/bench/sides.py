@@ -76,7 +76,7 @@ def stepping(env: FastEnv[Any], seed: int = 0) -> Side:
             td.set(key, actions[step % ACTIONS])
             _, td = env.step_and_maybe_reset(td)
 
-    return Side(run, env.batch_size.numel())
+    return Side(run, env.batch_size.numel() * (env.environment.agents or 1))  # a step of an agent is a step
 
 
 def reference(package: Package, seed: int = 0) -> Side:
@@ -94,7 +94,7 @@ def reference(package: Package, seed: int = 0) -> Side:
             if terminated or truncated:
                 env.reset()
 
-    return Side(run, 1)
+    return Side(run, package.environment.agents or 1)
 
 
 def yardstick(seed: int = 0) -> Side:

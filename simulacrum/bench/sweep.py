@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,14 @@ from .memory import Weight, weigh
 
 SIZES = tuple(4**power for power in range(11))  # 1 .. 1,048,576
 QUICK_SIZES = (1, 1024, 8192)
+MOST = 1 << 30  # bytes of the states of a batch, beyond which a size is no size by default
 GROWTH = (1024, 1_048_576)
+
+
+def fitting(sizes: tuple[int, ...], package: Package) -> tuple[int, ...]:
+    """The batch sizes of which the states of a package fit into ``MOST`` bytes; 1 at least."""
+    row = sum(field.dtype.itemsize * math.prod(field.shape) for field in package.spec.fields.values())
+    return tuple(size for size in sizes if size == 1 or size * row <= MOST)
 
 
 @dataclass(frozen=True)

@@ -39,15 +39,18 @@ def bench(arguments: argparse.Namespace) -> int:
         return complain(problem)
     if arguments.plot is not None:
         plot.require()
-    package = read(arguments.target)
+    package = read(arguments.target).configured(arguments.config)
     load(package)
     forms = _forms(package, arguments.forms)
     if isinstance(forms, str):
         return complain(forms)
     console = Console(file=sys.stdout, highlight=False)
     doubts = not_validated(package, forms)
-    plan = _plan(arguments, forms)
-    _say(console, f"Measuring {package.environment.id}: {', '.join(forms)}")
+    plan = _plan(arguments, forms, package)
+    config = f", configuration {package.config}" if package.config else ""
+    agents = package.environment.agents
+    each = "" if agents is None else f"; a step is one of an agent, of which an instance has {agents}"
+    _say(console, f"Measuring {package.environment.id}{config}: {', '.join(forms)}{each}")
     _warn(console, doubts)
     about = _about(package, doubts)
     return (_profile if arguments.profile else _sweep)(arguments, package, plan, console, about)
@@ -99,7 +102,8 @@ def not_validated(package: Package, forms: Sequence[str]) -> dict[str, str]:
     for form in forms:
         name, options = sides.FORMS[form]
         try:
-            admit(package.path, form=name, mode="compiled" if options.get("compile") else "eager")
+            mode = "native" if name == "kernel" else "compiled" if options.get("compile") else "eager"
+            admit(package.path, form=name, mode=mode, config=package.config)
         except SimulacrumError as error:
             reasons[form] = str(error)
     return reasons
@@ -139,8 +143,9 @@ def _forms(package: Package, asked: Sequence[str] | None) -> list[str] | str:
     return [form for form in there if asked is None or form in asked]
 
 
-def _plan(arguments: argparse.Namespace, forms: Sequence[str]) -> sweep.Plan:
+def _plan(arguments: argparse.Namespace, forms: Sequence[str], package: Package) -> sweep.Plan:
     sizes = layers.SIZES if arguments.profile else sweep.QUICK_SIZES if arguments.quick else sweep.SIZES
+    sizes = sweep.fitting(sizes, package)
     alone = arguments.profile or arguments.quick
     threads = (1,) if alone else tuple(sorted({1, torch.get_num_threads()}))
     plan = sweep.Plan(tuple(forms), arguments.sizes or sizes, arguments.threads or threads)

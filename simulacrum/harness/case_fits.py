@@ -35,10 +35,13 @@ def check_fit(package: Package, case: Case) -> None:
 
 
 def _check_constants(package: Package, case: Case) -> None:
-    """Cases run in the world as it is, or in one of the spec's small ones: no value of a file is put into a source."""
+    """Cases run in the world as it is, in a configuration, or in one of the spec's small worlds: no value of a file is
+    put into a source."""
     worlds = [dict(small.constants) for small in package.spec.small_worlds]
+    worlds += package.spec.configurations.values()
     if case.constants and dict(case.constants) not in worlds:
-        raise ValueError(f"case.constants: expected those of a small world of spec.md, {worlds}, got {case.constants}")
+        where = "a small world of spec.md" + (", or of a configuration" if package.spec.configurations else "")
+        raise ValueError(f"case.constants: expected those of {where}, {worlds}, got {case.constants}")
 
 
 def _check_device(device: str) -> None:

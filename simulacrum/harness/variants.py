@@ -42,12 +42,24 @@ def rows_that_fit(package: Package, most: int) -> int:
 
 
 def differential(context: Context) -> None:
-    """Lockstep of a few rows and their references: over the step cap, with resets by mask, at many steps."""
+    """Lockstep of a few rows of every form and their references: over the step cap, with resets by mask, at many
+    steps."""
+    covers = []
+    for form in (context.form, *context.further_forms):
+        own = context if form == context.form else context.of(form)
+        for compiled in (False, True) if own.compiled else (False,):
+            _lockstep(own, {"compile": True} if compiled else {})
+            mode = "native" if form == "kernel" else "compiled" if compiled else "eager"
+            covers.append([form, mode, own.profile.devices[0]])
+    context.facts["covers"] = covers
+
+
+def _lockstep(context: Context, options: dict[str, Any]) -> None:
     package, rng = context.package, context.rng
     rows, agents = rows_that_fit(package, FEW), package.environment.agents or 1
     most, whole = context.profile.joint
     steps = max(2 * EVERY, min(most // agents, whole) // rows)
-    pair = _Pair(context, rows)
+    pair = _Pair(context, rows, options)
     actions = _HeldActions(package, rng, rows)
     pair.reset(seeds(rng, rows))
     for step in range(steps):
@@ -81,9 +93,9 @@ class _HeldActions:
 class _Pair:
     """A fast environment that shows no state, and a reference beside each of its rows."""
 
-    def __init__(self, context: Context, rows: int) -> None:
+    def __init__(self, context: Context, rows: int, options: dict[str, Any]) -> None:
         self.context, self.package, self.rows = context, context.package, rows
-        env = context.env(rows, 0, expose_state=False)
+        env = context.env(rows, 0, expose_state=False, **options)
         self.fast, self.references = FastRows(context.package, env), References(context.package, rows)
         self.names = list(observation_names(context.package))
         self.start: Record = {}  # the states that were compared last, and the actions since: what replays a finding

@@ -35,7 +35,8 @@ def agent_space(space: Space) -> Space:
     if isinstance(space, spaces.Box):
         return spaces.Box(space.low[0], space.high[0], space.shape[1:], space.dtype.type)
     if isinstance(space, spaces.MultiBinary):
-        return spaces.MultiBinary(space.shape[1:]) if len(space.shape) > 1 else spaces.Discrete(2, dtype=space.dtype)
+        rest = space.shape[1:]
+        return spaces.MultiBinary(rest if len(rest) > 1 else rest[0]) if rest else spaces.Discrete(2, dtype=np.int8)
     assert isinstance(space, spaces.MultiDiscrete)
     if space.nvec.ndim > 1:
         return spaces.MultiDiscrete(space.nvec[0], space.dtype.type, start=space.start[0])

@@ -128,7 +128,8 @@ def partial_steps(context: Context, resets: str, setting: str, rows: int = ROWS)
         env.enter(before)
         shown = env.step_some(chosen, mask)
         ended, now = whole.step(chosen)
-        stay = {**{name: np.zeros_like(ended[name]) for name in OUTCOME}, **before}
+        none = {name: np.zeros_like(ended[name]) for name in OUTCOME if name in ended}
+        stay = {**none, **before}
         _where(context, f"{setting}: after a step of some rows (_step)", mask, ended, stay, shown)
 
 
