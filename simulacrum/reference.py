@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 import gymnasium
@@ -49,6 +49,8 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
     With many agents (``environment.agents``) the reward is the sum of theirs in their order, and a step's info has
     ``rewards`` and ``died`` of each of them, [agents]; a death ends nothing.
 
+    ``render_options`` are keywords of the package's ``render.py``, as ``{"around": 3}`` of snake's.
+
     Errors: :class:`~simulacrum.errors.ActionError` for an action outside its space,
     :class:`~simulacrum.errors.SeedError` for a seed out of range, ``gymnasium.error.ResetNeeded`` for a step before a
     reset or after the end of an episode.
@@ -73,10 +75,11 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
                 f"{cls.__name__}: expected its State as a parameter: class {cls.__name__}(ReferenceEnv[State])"
             )
 
-    def __init__(self, render_mode: str | None = None) -> None:
+    def __init__(self, render_mode: str | None = None, render_options: Mapping[str, Any] | None = None) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ValueError(f"render_mode: expected one of {self.metadata['render_modes']}, got {render_mode!r}")
         self.render_mode = render_mode
+        self._render_options = dict(render_options or {})
         environment = self.environment
         self.action_space = copy.deepcopy(environment.action_space)  # its random generator is this instance's own
         self.observation_space = copy.deepcopy(environment.observation_space)
@@ -190,10 +193,12 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
             raise gymnasium.error.ResetNeeded("render: no episode has begun; call reset() first")
         if self.render_mode == "human":
             if self._window is None:
-                self._window = render.open_window(self.environment.id, self.metadata["render_fps"])
+                self._window = render.open_window(
+                    self.environment.id, self.metadata["render_fps"], **self._render_options
+                )
             self._window.show(type(self), self._state)
             return None
-        return render.frame(type(self), self._state, self.render_mode)
+        return render.frame(type(self), self._state, self.render_mode, **self._render_options)
 
     def close(self) -> None:
         """Close the window of the ``human`` mode; may be called again."""

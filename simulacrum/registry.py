@@ -50,16 +50,22 @@ def register_known() -> list[str]:
 
 
 def make_reference(
-    environment: str | os.PathLike[str], render_mode: str | None = None, config: str | None = None
+    environment: str | os.PathLike[str],
+    render_mode: str | None = None,
+    config: str | None = None,
+    render_options: Mapping[str, Any] | None = None,
 ) -> ReferenceEnv[Any]:
     """The reference of an environment (an ID, a bare name or a path): one instance, a ``gymnasium.Env``.
 
-    ``config`` names one of its configurations, if it has any; None is the first of them. What ``gymnasium.make`` calls.
+    ``config`` names one of its configurations, if it has any; None is the first of them. ``render_options`` are keywords
+    of the package's renderer. What ``gymnasium.make`` calls.
     Raises :class:`~simulacrum.errors.GateError` where no fresh report admits it.
     """
     from .harness.gate import admit
 
-    env: ReferenceEnv[Any] = admit(environment, form=None, config=config).reference(render_mode=render_mode)
+    env: ReferenceEnv[Any] = admit(environment, form=None, config=config).reference(
+        render_mode=render_mode, render_options=render_options
+    )
     return env
 
 

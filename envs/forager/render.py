@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from . import GRID, MAX_STEPS, N_BERRIES, START_ENERGY
 
+KEYS = {"up": 0, "right": 1, "down": 2, "left": 3}
+
 SYMBOLS = "obB"
 BAR_WIDTH = 20
 

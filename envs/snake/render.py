@@ -1,8 +1,8 @@
 """snake's pictures: a state of one board as text and as an RGB array, the whole of it or a part around one snake.
 
-In text a cell is two characters wide: `*` is food, `%` a corpse, `##` a wall, and a snake a letter of its colour, its head
-in capitals; `@` is the head of the snake that the picture follows. In an image heads have a light spot, that one's a dark
-one too.
+In text a cell is two characters wide: `*` is food, `%` a corpse, `##` a wall, and a snake a letter of its colour, its
+head in capitals; `@` is the head of the snake that the picture follows. In an image heads have a light spot, and that
+one's has a dark one in it.
 """
 
 from typing import Any
@@ -16,9 +16,9 @@ KEYS = {"up": 0, "down": 1, "left": 2, "right": 3}
 REALTIME = True  # in play the snakes move on by themselves
 
 SYMBOLS = [". ", "* ", "% ", "##", *(f"{chr(ord('a') + colour)} " for colour in range(N_COLOURS))]
-TEXT_VIEW = 39  # columns of text: more than these, and a part is shown
+TEXT_VIEW = 39  # cells of text a side: where there are more, a part is shown
 CROP = 41
-LARGEST = (960, 1280)  # pixels of an image: where one a cell is more than these, a part is shown
+LARGEST = (720, 1280)  # pixels of an image: where one a cell is more than these, a part is shown
 MOST, LINED = 24, 6  # the size of a cell at most, and from which on cells are set apart by lines
 
 BACKGROUND = (250, 250, 247)
@@ -37,17 +37,20 @@ Part = tuple[int, int, int, int]  # top, left, height, width: of the board, in c
 
 
 def text(state: Any, colour: bool = False, around: int | None = None, view: int | None = None) -> str:
-    """The board as text, in ANSI colours if asked; around a snake, ``view`` cells a side, where it is large."""
-    height, width = np.shape(state.board)
-    follow = around if around is not None or (max(height, width) <= TEXT_VIEW) else 0
-    top, left, height, width = _part(state, around if view else follow, view or TEXT_VIEW)
+    """The board as text, in ANSI colours if asked; around a snake, ``view`` cells a side.
+
+    By default it is the whole board; around snake 0 where that is larger than 39 cells.
+    """
+    if around is None and (view is not None or max(np.shape(state.board)) > TEXT_VIEW):
+        around = 0
+    top, left, height, width = _part(state, around, view or TEXT_VIEW)
     cells = np.asarray(state.board)[top : top + height, left : left + width]
     heads = {(row - top, column - left): snake for snake, row, column in _heads(state)}
     lines = []
     for row, values in enumerate(cells.tolist()):
-        line = [_symbol(value, heads.get((row, column)), follow) for column, value in enumerate(values)]
+        line = [_symbol(value, heads.get((row, column)), around) for column, value in enumerate(values)]
         lines.append("".join(map(_painted, line, values)) if colour else "".join(line).rstrip())
-    return "\n".join([*lines, _summary(state, follow or 0)])
+    return "\n".join([*lines, _summary(state, around or 0)])
 
 
 def image(state: Any, cell: int | None = None, around: int | None = None, view: int | None = None) -> Image:
@@ -67,14 +70,15 @@ def image(state: Any, cell: int | None = None, around: int | None = None, view: 
     for snake, row, column in _heads(state):
         row, column = row - top, column - left
         if 0 <= row < height and 0 <= column < width:
-            _square(picture, row, column, size, size // 4, SPOT)
+            if size >= LINED:
+                _square(picture, row, column, size, size // 4, SPOT)
             if snake == around or SNAKES == 1:
-                _square(picture, row, column, size, size // 3, FOLLOWED)
+                _square(picture, row, column, size, size // 3 if size >= LINED else 0, FOLLOWED)
     return picture
 
 
 def _part(state: Any, around: int | None, view: int) -> Part:
-    """The whole board, or the square around a snake's head (a waiting one's: the middle), moved so that it lies inside."""
+    """The whole board, or the square around a snake's head (the middle, while it waits), moved to lie inside."""
     height, width = np.shape(state.board)
     if around is None:
         return 0, 0, height, width

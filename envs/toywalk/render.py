@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from . import MAX_STEPS, L
 
+KEYS = {"left": 0, "right": 1}
+
 CELL = 24
 MARGIN = 8
 BAR = 6

@@ -1,5 +1,5 @@
-"""The command line: ``simulacrum validate``, ``explain``, ``faults``, ``list``, ``new``, ``freeze`` and
-``bench``.
+"""The command line: ``simulacrum validate``, ``explain``, ``faults``, ``list``, ``new``, ``freeze``,
+``bench``, ``play`` and ``render``.
 
 Exit codes: 0 passed (or done), 1 findings, 2 it could not run, 130 interrupted. The arguments are read before anything
 heavy is imported, and each command imports what it needs.
@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import SimulacrumError
-from .arguments import battery_seed, positive
+from .arguments import battery_seed, positive, rate, seed
 
 PASSED, FINDINGS, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
 TARGET = "a package's folder, a name (forager) or an ID (simulacrum/forager-v0), tried in this order"
@@ -130,6 +130,8 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(command=_freeze)
     _faults_parser(commands)
     _bench_parser(commands)
+    _play_parser(commands)
+    _render_parser(commands)
     return parser
 
 
@@ -142,6 +144,9 @@ def _bench_parser(commands: Any) -> None:
         "(what was measured is shown and written).",
     )
     command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
+    command.add_argument(
+        "--config", metavar="NAME", help="one of its configurations, if it has any; the first by default"
+    )
     command.add_argument("--forms", type=names, metavar="F,...", help="of eager, compiled, kernel; all by default")
     command.add_argument("--sizes", type=numbers, metavar="N,...", help="batch sizes; powers of four by default")
     command.add_argument("--threads", type=numbers, metavar="K,...", help="thread counts; 1 and torch's own by default")
@@ -150,6 +155,46 @@ def _bench_parser(commands: Any) -> None:
     command.add_argument("--json", type=Path, metavar="FILE", help="write all figures, each round's too")
     command.add_argument("--plot", type=Path, metavar="FILE.png", help="nanoseconds a step over N (the extra viz)")
     command.set_defaults(command=_bench)
+
+
+def _play_parser(commands: Any) -> None:
+    command = commands.add_parser(
+        "play",
+        help="steer one agent yourself, in a window or in the terminal",
+        description="Steer one agent of an environment's reference with the arrows or WASD; the others follow a "
+        "policy. Exit code: 0 played, 2 it could not run, 130 interrupted (with --save the game is saved).",
+    )
+    command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
+    command.add_argument("--config", metavar="NAME", help="one of its configurations, if it has any")
+    command.add_argument("--seed", type=seed, metavar="S", help="0..2**64-1; by default drawn anew, and shown")
+    command.add_argument("--terminal", action="store_true", help="in the terminal, also where a window can be had")
+    command.add_argument("--agent", type=int, default=0, metavar="K", help="which of many agents; 0 by default")
+    command.add_argument(
+        "--policy", default="random", metavar="NAME", help="what the others do: random, or a policy of its checks.py"
+    )
+    command.add_argument(
+        "--save", type=Path, metavar="FILE", help="save the game as a trajectory when it ends (.json, .jsonl, or .gz)"
+    )
+    command.add_argument("--fps", type=rate, default=8.0, metavar="F", help="steps a second, in real time")
+    command.add_argument("--unvalidated", action="store_true", help="also without a fresh, passing report")
+    command.set_defaults(command=_play)
+
+
+def _render_parser(commands: Any) -> None:
+    command = commands.add_parser(
+        "render",
+        help="show a trajectory file as text, or write it as PNG frames",
+        description="Show every state of a trajectory file, with the renderer of its package; no implementation runs. "
+        "Exit code: 0 shown or written, 2 it could not run.",
+    )
+    command.add_argument("file", type=Path, metavar="FILE", help="a trajectory: .json or .jsonl, or either with .gz")
+    command.add_argument("--to", choices=("text", "png"), default="text", help="text on the terminal by default")
+    command.add_argument("--output", type=Path, metavar="DIR", help="where frames go; FILE-frames by default")
+    command.add_argument("--around", type=int, metavar="K", help="the part of the board around agent K")
+    command.add_argument("--cell", type=positive, metavar="N", help="pixels a cell")
+    command.add_argument("--fps", type=rate, default=8.0, metavar="F", help="frames a second on a terminal")
+    command.add_argument("--package", metavar="PATH_NAME_OR_ID", help="by default the one whose ID is in FILE")
+    command.set_defaults(command=_render)
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -250,3 +295,15 @@ def _bench(arguments: argparse.Namespace) -> int:
     from .bench import bench
 
     return bench(arguments)
+
+
+def _play(arguments: argparse.Namespace) -> int:
+    from .play import play
+
+    return play(arguments)
+
+
+def _render(arguments: argparse.Namespace) -> int:
+    from .render import render
+
+    return render(arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 
 SEEDS = 1 << 32  # what NumPy's SeedSequence takes as one word
@@ -17,6 +18,24 @@ def battery_seed(text: str) -> int:
     if not 0 <= seed < SEEDS:
         raise argparse.ArgumentTypeError(f"expected a whole number in 0..{SEEDS - 1}, got {text!r}")
     return seed
+
+
+def seed(text: str) -> int:
+    """An instance seed from the command line, 0..2**64-1. Raises ``argparse.ArgumentTypeError``."""
+    if not text.isdecimal() or int(text) >= 1 << 64:
+        raise argparse.ArgumentTypeError(f"expected a whole number in 0..2**64-1, got {text!r}")
+    return int(text)
+
+
+def rate(text: str) -> float:
+    """So many a second, from the command line, above 0 and finite. Raises ``argparse.ArgumentTypeError``."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
+    return number
 
 
 def positive(text: str) -> int:

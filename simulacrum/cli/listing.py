@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ..errors import SimulacrumError
 from ..harness.gate import covered
 from ..registry import Known, known
+from ..spec import Package
 from . import PASSED
 
 
@@ -23,10 +26,20 @@ def show() -> int:
 
 
 def _state(one: Known) -> str:
-    """``fresh`` and the forms that load, or why the gate refuses it."""
+    """``fresh`` and the forms that load, or why the gate refuses it; of several configurations, of each."""
     if one.path is None:
         return ""
     try:
-        return f"fresh: {'; '.join(covered(one.path)) or 'the reference alone'}"
+        configs = list(Package.read(one.path).spec.configurations)
+    except SimulacrumError as error:
+        return str(error)
+    if not configs:
+        return _loads(one.path, None)
+    return "\n".join(f"{config}: {_loads(one.path, config)}" for config in configs)
+
+
+def _loads(path: Path, config: str | None) -> str:
+    try:
+        return f"fresh: {'; '.join(covered(path, config)) or 'the reference alone'}"
     except SimulacrumError as error:
         return str(error)

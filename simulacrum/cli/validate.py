@@ -170,7 +170,9 @@ def _show(console: Console, report: Report, interrupted: bool = False) -> None:
         _say(console, f"\n{finding.brief() if kind in told else finding.text()}")
         told.add(kind)
     transitions = sum(check.counts.get("transitions", 0) for check in report.checks)
-    _say(console, f"\n{transitions:,} transitions compared with the reference, bit by bit.")
+    agents = sum(check.counts.get("agent transitions", 0) for check in report.checks)
+    each = f" ({agents:,} of agents)" if agents else ""
+    _say(console, f"\n{transitions:,} transitions{each} compared with the reference, bit by bit.")
     if findings:
         failed = ", ".join(check.name for check in report.checks if check.outcome == "failed")
         _say(console, f"{len(findings)} finding{'s' if len(findings) > 1 else ''} in {failed}.")

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 import torch
 from tensordict import TensorDict, TensorDictBase
 from torch import Tensor
-from torchrl.data import Binary, Composite, Unbounded
 from torchrl.envs.common import _EnvPostInit
 
 from ..errors import SeedError, SpecError
@@ -17,14 +16,15 @@ from ..rng.tensor import Draw
 from ..spec.agents import GROUP
 from ..spec.environment import Environment, check_environment, has_body
 from ..spec.package import pickle_by_loader
-from ..spec.state import CLOCK, field_names, state_class
+from ..spec.state import field_names, state_class
 from .access import StateAccess
 from .actions import ActionChecker
 from .compiling import Compiling, padded_rows
 from .core import Carry, Core, Fields, Outcome, select, select_fields
+from .made_specs import MadeSpecs
 from .plain import OUTCOME, PlainSteps
 from .probe import Forms, probe
-from .specs import done_spec, free_spec, leaf_spec, observation_keys, torch_dtype
+from .specs import torch_dtype
 
 StateT = TypeVar("StateT")
 RESETS = ("rows", "masked")
@@ -42,7 +42,7 @@ class _FastMeta(_EnvPostInit):
 pickle_by_loader(_FastMeta)
 
 
-class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_FastMeta):
+class FastEnv(PlainSteps, StateAccess, Compiling, MadeSpecs, Generic[StateT], metaclass=_FastMeta):
     """N instances that advance together: a :func:`~simulacrum.tensor_state` ``State`` and three pure functions.
 
     A subclass sets ``environment`` and writes :meth:`initial`, :meth:`transition` and :meth:`observation` over tensors
@@ -182,48 +182,6 @@ class FastEnv(PlainSteps, StateAccess, Compiling, Generic[StateT], metaclass=_Fa
         return found
 
     # ------------------------------------------------------------------ TorchRL's API
-
-    def _make_specs(self) -> None:
-        size, device = self.batch_size, self.device
-        each = self._group_size("" if self._agents is None else GROUP)
-        seen = {key: leaf_spec(space, each, device) for key, space in observation_keys(self._space).items()}
-        action = leaf_spec(self.environment.agent_action_space, each, device)
-        reward = Unbounded(shape=(*each, 1), dtype=self._reward_dtype, device=device)
-        observation = Composite(self._grouped(seen), shape=size, device=device)
-        for key, (dtype, shape) in self._observation_forms.items():
-            if key == "action_mask" or dtype == torch.bool:
-                observation[key] = Binary(shape=(*size, *shape), dtype=torch.bool, device=device)
-            elif isinstance(key, tuple) and key[0] != GROUP:
-                observation[key] = Unbounded(shape=(*size, *shape), dtype=dtype, device=device)
-        self.action_spec = action if self._agents is None else Composite(self._grouped({"action": action}), shape=size)
-        self.reward_spec = reward if self._agents is None else Composite(self._grouped({"reward": reward}), shape=size)
-        self.done_spec = done_spec(size, device)
-        if self.expose_state:
-            for keeper in (observation, self.state_spec):
-                for name, (dtype, shape) in self._field_forms.items():
-                    keeper["state", name] = free_spec(torch.empty((1, *shape), dtype=dtype), size, device)
-                for name in CLOCK:
-                    keeper["clock", name] = free_spec(torch.empty(1, dtype=torch.int64), size, device)
-        self.observation_spec = observation
-        self._nested = any(isinstance(key, tuple) for key in self._observation_forms)
-        first = (key[0] if isinstance(key, tuple) else key for key in self._observation_forms)
-        self._usual_keys = frozenset([*first, "done", "terminated", "truncated", "action", "state", "clock"])
-
-    def _grouped(self, leaves: dict[str, Any]) -> dict[str, Any]:
-        """Specs by key, under the agents' key where there are many."""
-        if self._agents is None:
-            return leaves
-        return {GROUP: Composite(leaves, shape=self._group_size(GROUP), device=self.device)}
-
-    def _group_size(self, name: str) -> torch.Size:
-        """The batch size of a TensorDict in the environment's own: the agents have an axis more."""
-        if name != GROUP or self._agents is None:
-            return self.batch_size
-        return torch.Size([*self.batch_size, self._agents])
-
-    @property
-    def _space(self) -> Any:
-        return self.environment.agent_observation_space
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         action = self._action(tensordict)

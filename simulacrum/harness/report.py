@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 TOTALS = ("transitions", "episodes", "states injected", "terminations", "truncations")
+OF_AGENTS = ("agent transitions", "deaths")  # totals where there are many agents
 CAUSE = "cause "  # a count's name begins with it where the count is of one termination cause
 
 
@@ -99,6 +100,7 @@ class Report:
                 "seconds": round((now - self.started).total_seconds(), 3),
                 "totals": {
                     **{name: counts[name] for name in TOTALS},
+                    **{name: counts[name] for name in OF_AGENTS if name in counts},
                     "causes": {
                         name.removeprefix(CAUSE): n for name, n in sorted(counts.items()) if name.startswith(CAUSE)
                     },

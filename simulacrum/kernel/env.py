@@ -153,6 +153,16 @@ class KernelEnv(FastEnv[Any]):
     def _threads(self) -> int:
         return 1 if _forked else min(torch.get_num_threads(), self._most_threads)
 
+    def state_views(self) -> dict[str, Tensor]:
+        """The state's fields and ``t`` by name: tensors over the very memory that the loop works on, no copies.
+
+        Of the narrow types that are kept: ``[N, *shape]``; fields of at most 64 elements in blocks of 128 rows are
+        ``[blocks, 128, *shape]``, the last block filled up with copies of the last row. They show each later step. To
+        write into them changes the environment, and nothing checks what is written: inject states by ``reset(td,
+        set_state=True)``. Raises :class:`StateError` before the first reset.
+        """
+        return self._rows_now().views()
+
     @property
     def step_bytes(self) -> int:
         """The bytes that a step of all rows moves: state and clock read and written, the action, and what is shown."""

@@ -44,6 +44,21 @@ class Memory:
         addresses = tuple(tensor.data_ptr() for tensor in held)
         self.loop = module.Loop(self.rows, self.blocks.shape[1], addresses)
 
+    def views(self) -> dict[str, Tensor]:
+        """The state's fields and ``t`` by name as they lie in memory, no copies, of the narrow types that are kept:
+        ``[N, *shape]``, but small fields in blocks of 128 rows, which are ``[blocks, 128, *shape]``."""
+        rows, block = self.rows, self.layout.block
+        found = {
+            part.name: self.large[part.name][:rows].view(rows, *part.shape) for part in self.layout.fields if part.many
+        }
+        shapes = {part.name: part.shape for part in self.layout.fields if not part.many} | {"t": ()}
+        for name, shape in shapes.items():
+            place = self._places()[name].transpose(1, 2)  # [blocks, block, K]
+            found[name] = (
+                place.view(rows, *shape) if block == 1 else place.unflatten(2, shape) if shape else place[..., 0]
+            )
+        return found
+
     def read(self) -> Carry:
         """The rows as the spec has them: copies, fields ``[N, ...]``, clock int64 [N], keys int32 [N]."""
         rows, places = self.rows, self._places()

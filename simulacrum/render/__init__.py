@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import sys
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..spec.package import sibling
+from .colours import coloured
 from .windows import Terminal, Window, window_possible
 
+__all__ = ["COLOUR", "MODES", "Screen", "coloured", "frame", "open_window", "options_of", "window_possible"]
+
 MODES = ("human", "ansi", "rgb_array")
+COLOUR = "colour"
 
 
 class Screen(Protocol):
@@ -22,13 +30,39 @@ class Screen(Protocol):
         """Close it; may be called again."""
 
 
-def frame(cls: type, state: Any, mode: str) -> str | np.ndarray:
-    """The frame of one instance's state by the ``render.py`` beside a class: ``ansi`` text, or ``rgb_array`` uint8
-    [H, W, 3]."""
-    module = sibling(cls, "render")
-    return module.text(state) if mode == "ansi" else module.image(state)
+def frame(source: type | ModuleType, state: Any, mode: str, **options: Any) -> str | np.ndarray:
+    """The frame of one instance's state: ``ansi`` text, or ``rgb_array`` uint8 [H, W, 3].
+
+    Args:
+        source: a package's ``render`` module, or a class beside it.
+        state: the spec's fields as attributes: a reference's, a fast row's, or one from a trajectory file.
+        options: keywords of the module's ``text`` and ``image``; those that only the other one takes are left out, and
+            so is ``colour``, ANSI colours, where the text has none.
+
+    Raises TypeError for an option that neither takes.
+    """
+    module = source if isinstance(source, ModuleType) else sibling(source, "render")
+    taken, other = options_of(module, mode), options_of(module, "ansi" if mode != "ansi" else "rgb_array")
+    unknown = [name for name in options if name not in (*taken, *other, COLOUR)]
+    if unknown:
+        raise TypeError(f"render options {unknown}: {module.__file__} takes {sorted({*taken, *other}) or 'none'}")
+    draw = module.text if mode == "ansi" else module.image
+    drawn: str | np.ndarray = draw(state, **{name: value for name, value in options.items() if name in taken})
+    return drawn
 
 
-def open_window(title: str, fps: float) -> Screen:
-    """A pygame window where pygame and a display are there, else the terminal."""
-    return Window(title, fps, frame) if window_possible() else Terminal(frame)
+def options_of(module: ModuleType, mode: str) -> list[str]:
+    """The names of the options that a ``render`` module's ``text`` (``ansi``) or ``image`` takes."""
+    return list(_options(module.text if mode == "ansi" else module.image))
+
+
+@functools.lru_cache(maxsize=64)
+def _options(draw: Any) -> tuple[str, ...]:
+    return tuple(inspect.signature(draw).parameters)[1:]
+
+
+def open_window(title: str, fps: float, **options: Any) -> Screen:
+    """A pygame window where pygame and a display are there, else the terminal; with options for its frames."""
+    if window_possible():
+        return Window(title, fps, functools.partial(frame, **options))
+    return Terminal(functools.partial(frame, **{COLOUR: coloured(sys.stdout), **options}))

@@ -1,0 +1,94 @@
+"""What a trajectory file says about itself: ``Metadata``."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..spec.environment import Environment
+from ..spec.package import Package
+
+FORMAT = 1
+SOURCES = ("reference", "tensor", "kernel")
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """Where a trajectory comes from.
+
+    Attributes:
+        id: the environment's ID.
+        seed: the instance seed of the first episode.
+        configuration: the package's configuration; None where it has none.
+        agents: how many agents share an instance; None for one agent.
+        source: what ran: ``reference``, ``tensor`` or ``kernel``.
+        instance: which row of a batch it was; 0 for the reference.
+        git_sha: the commit of the package's checkout, ``-dirty`` where the folder differs from it; None outside of one.
+        created: when, in UTC by ISO 8601.
+        simulacrum: the version that wrote it.
+        format: the version of the file format.
+    """
+
+    id: str
+    seed: int
+    configuration: str | None = None
+    agents: int | None = None
+    source: str = "reference"
+    instance: int = 0
+    git_sha: str | None = None
+    created: str = ""
+    simulacrum: str = ""
+    format: int = FORMAT
+
+    @classmethod
+    def of(
+        cls,
+        environment: Environment,
+        seed: int,
+        *,
+        package: Package | None = None,
+        source: str = "reference",
+        instance: int = 0,
+    ) -> Metadata:
+        """The metadata of what begins now."""
+        from .. import __version__
+
+        return cls(
+            id=environment.id,
+            seed=seed,
+            configuration=None if package is None else package.config,
+            agents=environment.agents,
+            source=source,
+            instance=instance,
+            git_sha=None if package is None else commit(package.path),
+            created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            simulacrum=__version__,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def commit(folder: Path) -> str | None:
+    """The commit of the checkout that a folder is part of, ``-dirty`` where the folder differs; None outside of one."""
+    if not _git(folder, "ls-files", "--", "."):
+        return None
+    found = _git(folder, "rev-parse", "HEAD")
+    return f"{found}-dirty" if found and _git(folder, "status", "--porcelain", "--", ".") else found
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """What git says; None where it fails or is not there. A hook's variables would lead it to another repository."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=60, env=environment
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,200 @@
+"""Writers: a JSON file, whole or not at all, and JSON Lines, line by line as it happens; either may be ``.gz``."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from .metadata import Metadata
+from .records import First, Step, Trajectory, TrajectoryError
+from .values import dumps, plain
+
+SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+
+
+class Sink(Protocol):
+    """What episodes are written into."""
+
+    def begin(self, first: First) -> None:
+        """Begin an episode."""
+
+    def add(self, step: Step) -> None:
+        """Add a step to the latest episode."""
+
+
+def kind_of(file: str | os.PathLike[str]) -> str:
+    """``json`` or ``jsonl``, by a file's name. Raises :class:`TrajectoryError` for another name."""
+    name = Path(file).name
+    for suffix in SUFFIXES:
+        if name.endswith(suffix) and name != suffix:
+            return suffix.split(".")[1]
+    raise TrajectoryError(f"{os.fspath(file)}: expected a file name that ends with {', '.join(SUFFIXES)}")
+
+
+def create(file: str | os.PathLike[str], metadata: Metadata) -> Writer:
+    """A writer into a file, by its name: ``.jsonl`` grows line by line, ``.json`` appears when it is closed.
+
+    A file of that name is written over.
+    """
+    return (Lines if kind_of(file) == "jsonl" else Whole)(Path(file), metadata)
+
+
+def write(trajectory: Trajectory, file: str | os.PathLike[str]) -> None:
+    """Write a trajectory atomically: a reader sees the old file or the new one. Raises :class:`TrajectoryError` for a
+    value that JSON cannot hold."""
+    copy(trajectory.metadata, trajectory.parts(), file)
+
+
+def copy(metadata: Metadata, parts: Iterable[First | Step], file: str | os.PathLike[str]) -> None:
+    """The same of what comes one by one, for what is too long to be held."""
+    kind_of(file)
+    target = Path(file)
+    work = target.with_name(f".{os.getpid()}-{os.urandom(4).hex()}-{target.name}")
+    try:
+        writer = create(work, metadata)
+        try:
+            for part in parts:
+                writer.begin(part) if isinstance(part, First) else writer.add(part)
+        except BaseException:
+            writer.abandon()
+            raise
+        writer.close()
+        os.replace(work, target)
+    finally:
+        work.unlink(missing_ok=True)
+
+
+class Writer:
+    """The common part of both forms; a context manager."""
+
+    def __init__(self, file: Path, metadata: Metadata) -> None:
+        self.file, self.metadata = file, metadata
+        self._place, self._episodes, self._steps = self._opened_at(), 0, 0
+        self._stream: IO[bytes] | None = _opened(self._place)
+        self._put(self._head())
+
+    def begin(self, first: First) -> None:
+        """Begin an episode."""
+        content = {**first._asdict(), "seed": plain(first.seed), "state": plain(first.state)}
+        self._put(self._first(content, self._episodes))
+        self._episodes, self._steps_of_episode = self._episodes + 1, 0
+
+    def add(self, step: Step) -> None:
+        """Add a step to the latest episode. Raises :class:`TrajectoryError` for NaN, naming the place."""
+        if not self._episodes:
+            raise TrajectoryError("a step was added before an episode began: call begin first")
+        self._put(self._step(dumps(plain(step.as_json())), self._steps_of_episode))
+        self._steps, self._steps_of_episode = self._steps + 1, self._steps_of_episode + 1
+
+    def close(self) -> None:
+        """Finish the file; may be called again."""
+        if self._stream is not None:
+            self._put(self._tail())
+            self.abandon()
+            self._finished()
+
+    def abandon(self) -> None:
+        """Close the file as it is, unfinished."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        self.close()
+
+    def _put(self, text: str) -> None:
+        if self._stream is None:
+            raise TrajectoryError(f"{self.file}: it is closed, nothing more can be written to it")
+        self._stream.write(text.encode())
+        self._stream.flush()
+
+    def _opened_at(self) -> Path:
+        return self.file
+
+    def _finished(self) -> None:
+        pass
+
+    _steps_of_episode = 0
+
+    def _head(self) -> str:
+        raise NotImplementedError
+
+    def _first(self, content: dict[str, Any], number: int) -> str:
+        raise NotImplementedError
+
+    def _step(self, content: str, number: int) -> str:
+        raise NotImplementedError
+
+    def _tail(self) -> str:
+        raise NotImplementedError
+
+
+class Lines(Writer):
+    """JSON Lines: metadata, then each episode's first state and its steps, and a last line with their numbers.
+
+    Every line is whole when the next one begins: what was written before an interruption can be read.
+    """
+
+    def _head(self) -> str:
+        return dumps({"metadata": _metadata(self.metadata)}) + "\n"
+
+    def _first(self, content: dict[str, Any], number: int) -> str:
+        return dumps({"first": content}) + "\n"
+
+    def _step(self, content: str, number: int) -> str:
+        return content + "\n"
+
+    def _tail(self) -> str:
+        return dumps({"end": {"episodes": self._episodes, "steps": self._steps}}) + "\n"
+
+
+class Whole(Writer):
+    """One JSON object, with a line for each step. The file of that name appears when it is closed."""
+
+    def abandon(self) -> None:
+        """Drop what was written."""
+        super().abandon()
+        if self._place != self.file and not self._closing:
+            self._place.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Finish the file; may be called again."""
+        self._closing = True
+        super().close()
+
+    def _opened_at(self) -> Path:
+        return self.file.with_name(f".{os.getpid()}-{os.urandom(4).hex()}-{self.file.name}")
+
+    def _finished(self) -> None:
+        os.replace(self._place, self.file)
+
+    _closing = False
+
+    def _head(self) -> str:
+        return f'{{"metadata":{dumps(_metadata(self.metadata))},\n"episodes":['
+
+    def _first(self, content: dict[str, Any], number: int) -> str:
+        return f'{"]}," if number else ""}\n{dumps(content)[:-1]},"steps":['
+
+    def _step(self, content: str, number: int) -> str:
+        return f"{',' if number else ''}\n{content}"
+
+    def _tail(self) -> str:
+        return f"{']}' if self._episodes else ''}]}}\n"
+
+
+def _metadata(metadata: Metadata) -> dict[str, Any]:
+    content: dict[str, Any] = plain(metadata.as_json())
+    return content
+
+
+def _opened(place: Path) -> IO[bytes]:
+    if place.name.endswith(".gz"):
+        return gzip.open(place, "wb", compresslevel=1)  # type: ignore[return-value]
+    return place.open("wb")
