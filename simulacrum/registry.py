@@ -57,9 +57,9 @@ def make_reference(
 ) -> ReferenceEnv[Any]:
     """The reference of an environment (an ID, a bare name or a path): one instance, a ``gymnasium.Env``.
 
-    ``config`` names one of its configurations, if it has any; None is the first of them. ``render_options`` are keywords
-    of the package's renderer. What ``gymnasium.make`` calls.
-    Raises :class:`~simulacrum.errors.GateError` where no fresh report admits it.
+    ``config`` names one of its configurations, if it has any; None is the first of them. ``render_options`` are
+    keywords of the package's renderer. What ``gymnasium.make`` calls. Raises
+    :class:`~simulacrum.errors.GateError` where no fresh report admits it.
     """
     from .harness.gate import admit
 

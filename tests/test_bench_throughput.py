@@ -68,7 +68,8 @@ def test_compiled_graphs_are_left_out_where_the_profile_does(measured):
 
 def test_a_kernel_is_measured_too(measured, monkeypatch):
     checked = context("envs/toywalk")
-    monkeypatch.setattr(throughput, "_form", lambda context, form, seed, rows: type("Side", (), {"rows": throughput.ROWS}))
+    side = type("Side", (), {"rows": throughput.ROWS})
+    monkeypatch.setattr(throughput, "_form", lambda context, form, seed, rows: side)
     throughput.check(checked)
     assert measured == ["reference", "eager", "kernel"]
     assert checked.facts["fastest form"] == "kernel"

@@ -285,6 +285,7 @@ def _packed(board: _Board) -> None:
 MIN_SPEEDUP = 5.0
 
 EXCUSES = {
-    "static reference.py: EMPTY, FOOD, CORPSE, WALL, FIRST_COLOUR = range(5)  # what a cell holds": "the values of cells, "
-    "as the spec's state table lists them; of the constants only one has the value 5 by chance",
+    "static reference.py: EMPTY, FOOD, CORPSE, WALL, FIRST_COLOUR = range(5)  # what a cell holds": (
+        "the values of cells, as the spec's state table lists them; that a constant of the world is 5 too is chance"
+    ),
 }
