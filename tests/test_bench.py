@@ -47,7 +47,7 @@ def test_it_measures_and_says_what_is_not_validated(tmp_path, capsys):
 
 
 def test_a_validated_form_has_no_warning(monkeypatch, capsys):
-    monkeypatch.setattr("simulacrum.cli.bench.admit", lambda path, form, mode: None)
+    monkeypatch.setattr("simulacrum.cli.bench.admit", lambda path, form, mode, config: None)
     assert bench(*SMALL) == 0
     assert "NOT VALIDATED" not in capsys.readouterr().out
 

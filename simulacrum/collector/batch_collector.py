@@ -16,7 +16,8 @@ from torchrl.envs.utils import set_exploration_type
 from ..errors import StateError
 from ..fast import FastEnv
 from ..fast.env import _cleared
-from .memory import Memories, Trajectories, Views, record
+from ..spec.agents import GROUP
+from .memory import Memories, Recorder, Trajectories, Views, names_in, replaces
 
 RUNNING = "running"  # the entry of a state_dict that TorchRL's own has not
 
@@ -59,10 +60,13 @@ class BatchCollector(Collector):
         super().__init__(create_env_fn, policy, **{"auto_register_policy_transforms": False, **options})
         if self._use_buffers:
             self._form = self._final_rollout[..., 0].clone()  # what a step holds: keys, shapes and dtypes
-            self._written = [name for name in self._form.keys() if name not in (*self._carrier.keys(), "next")]
+            written = set(names_in(self._form, self.env)) - set(names_in(self._carrier, self.env))
+            self._written = [
+                name for name in names_in(self._form, self.env) if name in written and _top(name) != "next"
+            ]
             self._memories = Memories(self._new_memory)
             self._final_rollout = self._form  # instead of TorchRL's buffer, which is as large as a batch
-        self._shown = list(self._carrier.keys())  # what a policy sees
+        self._shown = names_in(self._carrier, self.env)  # what a policy sees
         self._can_be_direct = self._use_buffers and "traj_pool" not in options and self._steps_into()
 
     @property
@@ -138,7 +142,8 @@ class BatchCollector(Collector):
             and devices <= {env.device}
             and self._carrier.device == self._form.device
             and not (self.compiled_policy or self.cudagraphed_policy or self._compact_next_keys)
-            and {"next", "_step", *self._carrier.keys()}.isdisjoint(map(_top, self._policy_output_keys))
+            and {"next", "_step"}.isdisjoint(map(_top, self._policy_output_keys))
+            and not any(replaces(name, self._carrier, env) for name in self._policy_output_keys)
         )
 
     def _collect(self) -> TensorDictBase:
@@ -147,25 +152,25 @@ class BatchCollector(Collector):
         after, act, written = begun.clone(), self._wrapped_policy, self._written
         if self._should_use_random_frames():
             memory.select(*written).zero_()
-            act, written = env.rand_action, ["action"]
+            act, written = env.rand_action, [env.action_key]
         seen = [*memory.select(*self._shown).unbind(0), after]
         memory.select(*env.done_keys).zero_()  # no flag is up when a step begins
         seen[0].update_(begun)
         steps = Views(memory, after, env)
-        columns = {name: memory.get(name).unbind(0) for name in written}
+        recorder = Recorder(memory, written, env)
         trajectories = Trajectories(self._traj_pool, steps.ids[0]) if self.track_traj_ids else None
         check, others = self._check_of_actions(), None
-        if len(self._carrier.keys()) > len(self._shown):
+        if len(names_in(self._carrier, env)) > len(self._shown):
             others = self._carrier.exclude(*self._shown)  # what TorchRL hands on from step to step: a policy's memory
         for t, td in enumerate(seen[:-1]):
-            given = dict(td.items())
+            given = recorder.given(td)
             if others is not None:
                 td.update(others)
             output = act(td)
             if output is not td:
                 td.update(output, keys_to_update=self._policy_output_keys)
             check(td)
-            names = record(td, given, columns, memory, t)
+            names = recorder.record(td, given, t)
             ended = steps.ended[t]
             env.step_into(steps.actions[t], ended, steps.now[t + 1])
             others = _cleared(td.select(*names), ended["done"].reshape(env.batch_size)) if names else None
@@ -181,7 +186,8 @@ class BatchCollector(Collector):
         env = self.env
         if type(env).step_into is FastEnv.step_into:
             return env._action
-        return lambda td: env._action_checker.check_form(td.get("action"), env.batch_size)
+        key = env.action_key
+        return lambda td: env._action_checker.check_form(td.get(key, None), env.batch_size)
 
     # ------------------------------------------------------------------ weights
 
@@ -246,6 +252,8 @@ class BatchCollector(Collector):
         base.reset(TensorDict(running["rows"], batch_size=base.batch_size), set_state=True)
         base._next_seeds = None if running["next_seeds"] is None else running["next_seeds"].to(base.device, copy=True)
         self._carrier = TensorDict(running["begins"], batch_size=size, device=self._carrier.device).clone()
+        if base.environment.agents is not None:
+            self._carrier.get(GROUP).batch_size = [*size, base.environment.agents]
         if self.track_traj_ids:  # TorchRL has numbered the episodes that it thinks begin
             self._traj_pool.load_state_dict(state_dict["traj_pool"])
 

@@ -52,10 +52,11 @@ class Views:
     def __init__(self, memory: TensorDictBase, after: TensorDictBase, env: FastEnv[Any]) -> None:
         self._rows, self._dims = env._rows, env.batch_dims
         observed = list(env.observation_spec.keys(True, True))
-        self.actions = self._column(memory, "action")
-        self.ended = self._steps(memory.get("next"), [*observed, *OUTCOME])
+        self.actions = self._column(memory, env.action_key)
+        shown = {**{key: key for key in (*observed, *OUTCOME)}, "reward": env.reward_key}
+        self.ended = self._steps(memory.get("next"), shown)
         last = after.unsqueeze(0)
-        self.now = [*self._steps(memory, observed), *self._steps(last, observed)]
+        self.now = [rows for td in (memory, last) for rows in self._steps(td, {key: key for key in observed})]
         if "collector" in memory.keys():
             self.ids = [*self._column(memory, TRAJECTORIES), *self._column(last, TRAJECTORIES)]
 
@@ -63,32 +64,59 @@ class Views:
         leaf = td.get(key)
         return leaf.view(len(leaf), self._rows, *leaf.shape[1 + self._dims :]).unbind(0)
 
-    def _steps(self, td: TensorDictBase, keys: list[Any]) -> list[Rows]:
-        columns = [self._column(td, key) for key in keys]
+    def _steps(self, td: TensorDictBase, keys: dict[Any, Any]) -> list[Rows]:
+        """Each step's rows under the names of ``keys``, which are found under their values."""
+        columns = [self._column(td, key) for key in keys.values()]
         return [dict(zip(keys, step, strict=True)) for step in zip(*columns, strict=True)]
 
 
-def record(
-    td: TensorDictBase, given: dict[str, Any], columns: dict[str, Any], memory: TensorDictBase, t: int
-) -> list[str]:
-    """Write into a batch what a policy made of what was ``given``; the names of what it added beside the action."""
-    added, missing = [], len(columns)
-    for name, value in td.items():
-        if value is given.get(name):
-            continue
-        if name in columns:
-            columns[name][t].copy_(value)
-            missing -= 1
-        elif name in given:  # it has replaced what the environment shows
-            memory.get(name)[t].copy_(value)
-        if name != "action" and name not in given:
-            added.append(name)
-    if missing:
-        lacks = [name for name in columns if name not in td.keys()]
-        raise KeyError(
-            f"policy: expected {lacks} at every step, as it wrote when it was first called; step {t} has none"
-        )
-    return added
+def is_nested(env: Any) -> bool:
+    """Whether what a policy reads and writes stands under the agents' key."""
+    return isinstance(env, FastEnv) and env.environment.agents is not None
+
+
+def names_in(td: TensorDictBase, env: Any) -> list[Any]:
+    """The names in a TensorDict of an environment's: with many agents also of what stands under their key."""
+    nested = is_nested(env)
+    return list(td.keys(nested, nested))
+
+
+def replaces(name: Any, shown: TensorDictBase, env: Any) -> bool:
+    """Whether what a policy writes under a name would take the place of something that it is shown."""
+    nested = is_nested(env)
+    return (name if nested or isinstance(name, str) else name[0]) in shown.keys(nested, nested)
+
+
+class Recorder:
+    """Writes into a batch's memory what a policy made of what it was given: ``names`` at every step."""
+
+    def __init__(self, memory: TensorDictBase, names: list[Any], env: Any) -> None:
+        self._memory, self._nested, self._action = memory, is_nested(env), env.action_key
+        self._columns = {name: memory.get(name).unbind(0) for name in names}
+
+    def given(self, td: TensorDictBase) -> dict[Any, Any]:
+        """What a policy is given, by name."""
+        return dict(td.items(self._nested, self._nested))
+
+    def record(self, td: TensorDictBase, given: dict[Any, Any], t: int) -> list[Any]:
+        """Write step ``t``; the names of what the policy added beside the action."""
+        added, columns, missing = [], self._columns, len(self._columns)
+        for name, value in td.items(self._nested, self._nested):
+            if value is given.get(name):
+                continue
+            if name in columns:
+                columns[name][t].copy_(value)
+                missing -= 1
+            elif name in given:  # it has replaced what the environment shows
+                self._memory.get(name)[t].copy_(value)
+            if name != self._action and name not in given:
+                added.append(name)
+        if missing:
+            lacks = [name for name in columns if name not in td.keys(self._nested, self._nested)]
+            raise KeyError(
+                f"policy: expected {lacks} at every step, as it wrote when it was first called; step {t} has none"
+            )
+        return added
 
 
 class Trajectories:

@@ -62,6 +62,11 @@ class Package:
         origin = None if self.origin is self else self.origin
         return _again, (self.path, self.files, self.config, origin)
 
+    def __copy__(self) -> Package:
+        made = Package.__new__(Package)
+        made.__dict__.update(self.__dict__)
+        return made
+
     @classmethod
     def read(cls, path: str | Path) -> Package:
         """Read the package in the folder ``path``. Raises :class:`PackageError` where there is none."""
@@ -182,8 +187,8 @@ class Package:
 
     @property
     def is_variant(self) -> bool:
-        """Whether its constants are other ones than those on the disk, on which the whole battery runs."""
-        return self.digest != self.origin.digest
+        """Whether it is a configuration of other constants than those on the disk, on which the whole battery runs."""
+        return self.config is not None and self.digest != self.origin.digest
 
     @property
     def target(self) -> str:
