@@ -261,6 +261,8 @@ def ended_otherwise(seen: Evidence) -> str:
     if name not in OUTCOME[1:]:
         return ""
     who = "fast.py goes on with an episode that the reference ends"
+    if name == "died":
+        return "the two sides do not agree on who died: look at < against <=, and at the order in which agents move."
     if bool(seen.divergence.fast):
         who = "fast.py ends an episode that the reference goes on with"
     return f"{who} ({name}); look at < against <=, at a cause that is dropped, and at the state that it is asked of."

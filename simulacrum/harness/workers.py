@@ -7,11 +7,13 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.queues import Queue
 from typing import Any
 
 from ..spec import Package
 from .context import Progress
+from .finding import Finding
 from .profile import Profile
 from .report import CheckResult
 
@@ -26,7 +28,7 @@ _shares: Queue[tuple[str, float]] | None = None
 def run_beside(
     package: Package, profile: Profile, names: Sequence[str], workers: int, progress: Progress | None
 ) -> Iterator[CheckResult]:
-    """The results of checks as they come, from processes; one that dies raises ``BrokenProcessPool``.
+    """The results of checks as they come, from processes; where one dies, those that had not ended have failed.
 
     The caller's main module is imported by each process, as ``multiprocessing`` demands: it must be importable without
     running anything.
@@ -40,17 +42,31 @@ def run_beside(
     told = threading.Thread(target=_tell, args=(shares, progress), daemon=True)
     told.start()
     pool = ProcessPoolExecutor(workers, context, _begin, (package, shares))
+    died = False
     try:
-        futures = [pool.submit(_run, name, profile) for name in (*early, *long, *rest)]
+        futures = {pool.submit(_run, name, profile): name for name in (*early, *long, *rest)}
         for future in as_completed(futures):
-            yield future.result()
+            try:
+                yield future.result()
+            except BrokenProcessPool:  # of all that had not ended; which one it was nobody can tell
+                died = True
+                yield _died(futures[future], package)
     finally:
         end(pool)
         shares.put(("", 0.0))
         told.join()
     for name in names:
         if name in ALONE:
-            yield run_check(name, package, profile, progress)
+            yield _died(name, package) if died else run_check(name, package, profile, progress)
+
+
+def _died(name: str, package: Package) -> CheckResult:
+    """The result of a check whose process, or one beside it, died."""
+    message = (
+        "a process of the battery died while this check ran or waited: a kernel that reads or writes beyond its arrays "
+        f"does so. Run the checks one by one to see which: simulacrum validate {package.target} -k {name}"
+    )
+    return CheckResult(name, "failed", 0.0, {}, [], [Finding(name, message)])
 
 
 def end(pool: ProcessPoolExecutor) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
+from numpy.typing import NDArray
 from tensordict import TensorDict, TensorDictBase
 from torch import Tensor
 from typing_extensions import Self
@@ -153,13 +154,12 @@ class KernelEnv(FastEnv[Any]):
     def _threads(self) -> int:
         return 1 if _forked else min(torch.get_num_threads(), self._most_threads)
 
-    def state_views(self) -> dict[str, Tensor]:
-        """The state's fields and ``t`` by name: tensors over the very memory that the loop works on, no copies.
+    def state_views(self) -> dict[str, NDArray[Any]]:
+        """The state's fields and ``t`` by name: read-only arrays over the loop's own memory, no copies.
 
         Of the narrow types that are kept: ``[N, *shape]``; fields of at most 64 elements in blocks of 128 rows are
-        ``[blocks, 128, *shape]``, the last block filled up with copies of the last row. They show each later step. To
-        write into them changes the environment, and nothing checks what is written: inject states by ``reset(td,
-        set_state=True)``. Raises :class:`StateError` before the first reset.
+        ``[blocks, 128, *shape]``, the last block filled up with copies of the last row. They show each later step; a
+        full reset may begin other memory. Raises :class:`StateError` before the first reset.
         """
         return self._rows_now().views()
 
@@ -231,7 +231,9 @@ class KernelEnv(FastEnv[Any]):
         return found
 
     def plain_step(self, action: Tensor, waiting: Tensor | None = None) -> Outcome:
-        """As :meth:`FastEnv.plain_step`."""
+        """As :meth:`FastEnv.plain_step`. Raises ValueError for a mask of another form: a loop would read beyond it."""
+        if waiting is not None and (waiting.dtype is not torch.bool or waiting.shape != (self._rows,)):
+            raise ValueError(f"waiting: expected bool [{self._rows}], got {waiting.dtype} {list(waiting.shape)}")
         outcome = self._core.empty_outcome(self._rows)
         self._core.step(self._rows_now(), self._threads, action, outcome, held=waiting, begins=True)
         return outcome

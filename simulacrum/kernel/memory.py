@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -44,9 +45,9 @@ class Memory:
         addresses = tuple(tensor.data_ptr() for tensor in held)
         self.loop = module.Loop(self.rows, self.blocks.shape[1], addresses)
 
-    def views(self) -> dict[str, Tensor]:
+    def views(self) -> dict[str, np.ndarray]:
         """The state's fields and ``t`` by name as they lie in memory, no copies, of the narrow types that are kept:
-        ``[N, *shape]``, but small fields in blocks of 128 rows, which are ``[blocks, 128, *shape]``."""
+        ``[N, *shape]``, but small fields in blocks of 128 rows, which are ``[blocks, 128, *shape]``. Read-only."""
         rows, block = self.rows, self.layout.block
         found = {
             part.name: self.large[part.name][:rows].view(rows, *part.shape) for part in self.layout.fields if part.many
@@ -57,7 +58,10 @@ class Memory:
             found[name] = (
                 place.view(rows, *shape) if block == 1 else place.unflatten(2, shape) if shape else place[..., 0]
             )
-        return found
+        arrays = {name: value.numpy() for name, value in found.items()}
+        for array in arrays.values():
+            array.flags.writeable = False
+        return arrays
 
     def read(self) -> Carry:
         """The rows as the spec has them: copies, fields ``[N, ...]``, clock int64 [N], keys int32 [N]."""
@@ -98,7 +102,11 @@ class Memory:
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("loop", "layout")}
+        """Copies: ``torch.multiprocessing`` moves the tensors that it pickles to other memory, and the loop would not
+        know."""
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("loop", "layout")}
+        copies = {name: value.clone() if isinstance(value, Tensor) else value for name, value in kept.items()}
+        return {**copies, "large": {name: value.clone() for name, value in self.large.items()}}
 
 
 def _rows_first(place: Tensor) -> Tensor:

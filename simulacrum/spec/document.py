@@ -70,6 +70,12 @@ class Spec:
         return [name for name, mark in marks if mark == "yes"]
 
     @cached_property
+    def least(self) -> dict[str, Any]:
+        """The least value that a constant may be given, of those for which one is stated."""
+        rows = self.table("constant").records()
+        return {row["constant"]: evaluate(row["least"], {}) for row in rows if row.get("least", "") not in ("", "-")}
+
+    @cached_property
     def fields(self) -> dict[str, Field]:
         """The state fields by name, in order; the last is ``t``."""
         self.table("state field")
@@ -206,6 +212,7 @@ class Spec:
                 raise SpecError("expected a name of letters, digits, - and _")
             values = {key: evaluate(cell, self.constants) for key, cell in assignments(row["constants"]).items()}
             unknown = [key for key in values if key not in self.scalable]
+            self._check_least(values)
             if unknown:
                 raise SpecError(f"constants {unknown}: expected constants whose scalable is yes, of {self.scalable}")
             return name, values
@@ -244,8 +251,17 @@ class Spec:
         """The worlds that are small enough to be compared wholly."""
         return self._rows("small world", self._small_world)
 
+    def _check_least(self, values: dict[str, Any]) -> None:
+        """Raise :class:`SpecError` for values that constants may not be given."""
+        for name, value in values.items():
+            if name in self.least and not value >= self.least[name]:
+                raise SpecError(
+                    f"{name} = {value!r}: expected {self.least[name]} at least, as the table of constants says"
+                )
+
     def _small_world(self, row: dict[str, str]) -> SmallWorld:
         constants = {name: evaluate(cell, self.constants) for name, cell in assignments(row["constants"]).items()}
+        self._check_least(constants)
         fixed = [name for name in constants if name not in self.scalable]
         if fixed:
             raise SpecError(f"constants {fixed}: expected constants whose scalable is yes, of {self.scalable}")

@@ -32,7 +32,7 @@ from .schema import resized
 PREFIX = "_simulacrum_package_"
 IGNORED_FOLDERS = {"__pycache__", "corpus", "failures", "trajectories"}
 IGNORED_PREFIXES = (".", "validation_report.")
-CONFIGURATIONS = re.compile(rb"^\|?\s*`?configuration\b", re.MULTILINE | re.IGNORECASE)
+CONFIGURATIONS = re.compile(rb"^[ \t]*\|?[ \t]*`?configuration\b", re.MULTILINE | re.IGNORECASE)
 REQUIRED = ("spec.md", "schema.json", "__init__.py", "reference.py", "fast.py", "checks.py", "render.py")
 
 

@@ -2,7 +2,7 @@
 
 The changed packages are made in memory (:meth:`simulacrum.spec.Package.with_constants`). A number that is written in
 the code in place of a constant shows as a difference of the sides, or, where both write it, as a change of nothing.
-A kernel is built anew for each value, which takes seconds: a run changes one constant in it, or two where there is no
+A kernel is built anew for each value, which takes seconds: a run changes one constant in it, or four where there is no
 other form; which ones follows from the seed.
 """
 
@@ -23,10 +23,10 @@ from ..excuses import Excuses
 from ..playback import FORMS
 from ..records import Record, difference
 from ..sides import FastRows, References
-from ..sources import Actions, legal_actions, seeds
+from ..sources import Actions, legal_actions, random_actions, seeds
 
 ROWS, STEPS, LAST = 64, 40, 8  # rows, steps from a reset, and steps from states that close to the step cap
-BUILDS = 2  # constants that are changed in a package whose only form is a kernel
+BUILDS = 4  # constants that are changed in a package whose only form is a kernel
 
 
 class Constant(NamedTuple):
@@ -131,7 +131,8 @@ def _judge(
     does."""
     raised, unmoved = [], {}
     sides = ("reference.py", FORMS[context.form])
-    for value in constant.candidates():
+    least = context.package.spec.least.get(constant.name)
+    for value in (one for one in constant.candidates() if least is None or one >= least):
         package = constant.changed(context.package, value)
         change = f"constant {constant.label}: with {value!r} in place of {constant.value!r}"
         try:
@@ -203,6 +204,7 @@ class _Script:
         cap = package.environment.max_episode_steps
         self.t = None if cap is None else max(0, cap - LAST // 2)
         self.actions: list[np.ndarray] = []
+        self.space = package.environment.action_space
         actions = Actions(package, rng, ROWS)
         self._run(References(package, ROWS), package, lambda step, now: self.actions.append(actions.next(now)))
 
@@ -219,8 +221,12 @@ class _Script:
         return [Case(seeds=self.seeds, actions=actions[:STEPS]), Case(starts=entered, actions=actions[STEPS:])]
 
     def _run(self, side: References | FastRows, package: Package, choose: Any = None) -> list[Record]:
-        """A reset and STEPS steps, then LAST more from states at the cap's edge."""
-        rng = np.random.default_rng(0)
+        """A reset and STEPS steps, then LAST more from states at the cap's edge. Where the constant is of the action
+        space, the actions are random ones of that space."""
+        rng, space = np.random.default_rng(0), package.environment.action_space
+        played = self.actions
+        if not same_space(space, self.space):
+            played = [random_actions(space, rng, ROWS) for _ in range(STEPS + LAST)]
         now = side.reset(self.seeds)
         records = [now]
         for step in range(STEPS + LAST):
@@ -229,7 +235,7 @@ class _Script:
                 records.append(now)
             if choose is not None:
                 choose(step, now)
-            ended, now = side.step(legal_actions(package, rng, self.actions[step], now))
+            ended, now = side.step(legal_actions(package, rng, played[step], now))
             records += [ended, now]
         return records
 
