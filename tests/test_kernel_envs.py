@@ -130,3 +130,19 @@ def test_beside_the_reference(package):
     rows = Rows(package.reference, env)
     ended = sum(int(rows.step(action)["done"].sum()) for action in actions(env, 100))
     assert ended >= 4
+
+
+def test_memory_stays_where_it_is_when_torchs_multiprocessing_pickles():
+    from multiprocessing.reduction import ForkingPickler
+
+    import torch.multiprocessing
+
+    env = TOYWALK.forms["kernel"](batch_size=[300], seed=0)
+    other = TOYWALK.forms["kernel"](batch_size=[300], seed=0)
+    td, same = env.reset(), other.reset()
+    ForkingPickler.dumps(env)
+    for _ in range(30):
+        action = env.rand_action(td)["action"]
+        _, td = env.step_and_maybe_reset(td.set("action", action))
+        _, same = other.step_and_maybe_reset(same.set("action", action))
+        assert torch.equal(td["observation"], same["observation"])
