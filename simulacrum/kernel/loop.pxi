@@ -10,6 +10,7 @@ cdef extern from *:
 
 cdef enum:
     _EPISODE_COUNTER = 0xFF000000  # second counter word of an episode key
+    _FEW_ACTIONS = 1 << 16  # numbers that one thread checks sooner than several begin
 
 
 cdef struct Step:  # what a step is given, and where its results go
@@ -266,7 +267,9 @@ cdef class Loop:
             take_targets(&step.now, now)
         self._need(threads)
         with nogil:
-            if threads <= 1:
+            if threads <= 1 or self.rows * _ACTIONS <= _FEW_ACTIONS:
+                for thread in range(1, threads):
+                    self.spare[thread].outside = -1
                 self.spare.outside = first_outside(step.action, 0, self.rows)
             else:
                 for thread in prange(threads, num_threads=threads, schedule="static", chunksize=1):

@@ -43,6 +43,7 @@ def _constants(layout: Layout) -> Iterator[str]:
         "BLOCK": layout.block,
         "_RESET": 0,
         "_STEP": 1,
+        "_ACTIONS": layout.action.count,
         "_HAS_CAP": int(environment.max_episode_steps is not None),
     }
     arrays: dict[str, Any] = {"_CAP": np.uint32(environment.max_episode_steps or 0)}
