@@ -13,7 +13,7 @@ SOURCE = ROOT / "simulacrum"
 # From the bottom up. A module may import those of its own entry and of lines above its own, and no others.
 LAYERS = [
     ["errors"],
-    ["native", "bits"],
+    ["native", "bits", "checkout"],
     ["rng"],
     ["spec", "checks"],
     ["render"],

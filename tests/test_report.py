@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from fabricated import copy_package, fabricated_report, with_result
 
+from simulacrum.checkout import commit
 from simulacrum.errors import SimulacrumError
 from simulacrum.harness import checks, fingerprint, keys, places, report
 from simulacrum.harness.finding import Finding
@@ -161,18 +162,18 @@ def test_text_table_and_page_show_the_same_findings(folder):
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 def test_the_commit_is_that_of_the_packages_checkout(tmp_path, folder, monkeypatch):
-    assert report._commit(folder) is None
+    assert commit(folder) is None
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.c"]
     for command in (["init", "-q"], ["add", "toywalk"], ["commit", "-q", "-m", "a"]):
         subprocess.run([*git, *command], check=True)
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))  # as a hook of another repository has it
-    commit = report._commit(folder)
-    assert commit is not None
-    assert len(commit) == 40
+    sha = commit(folder)
+    assert sha is not None
+    assert len(sha) == 40
     (tmp_path / "other.txt").write_text("not the package's")
-    assert report._commit(folder) == commit
+    assert commit(folder) == sha
     (folder / "fast.py").write_text("x = 1\n")
-    assert report._commit(folder) == f"{commit}-dirty"
+    assert commit(folder) == f"{sha}-dirty"
 
 
 def test_neither_json_nor_page_names_the_host(folder, monkeypatch):

@@ -13,7 +13,7 @@ from environments import FORAGER, TOYWALK
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simulacrum import __version__, bits, trajectory
+from simulacrum import __version__, bits, checkout, trajectory
 from simulacrum.errors import SimulacrumError
 from simulacrum.reference import state_of
 from simulacrum.spec import Package
@@ -101,7 +101,7 @@ def test_the_commit_is_that_of_the_package(tmp_path):
 
     folder = tmp_path / "package"
     folder.mkdir()
-    assert trajectory.metadata.commit(folder) is None
+    assert checkout.commit(folder) is None
     (folder / "a").write_text("a")
 
     def git(*arguments):
@@ -112,9 +112,9 @@ def test_the_commit_is_that_of_the_package(tmp_path):
     git("add", "a")
     git("commit", "-m", "a")
     commit = git("rev-parse", "HEAD").stdout.strip()
-    assert trajectory.metadata.commit(folder) == commit
+    assert checkout.commit(folder) == commit
     (folder / "a").write_text("b")
-    assert trajectory.metadata.commit(folder) == f"{commit}-dirty"
+    assert checkout.commit(folder) == f"{commit}-dirty"
 
 
 def test_an_injected_state_begins_an_episode():

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..checkout import commit
 from ..errors import PackageError
 from ..spec.package import Package
 from . import checks, fingerprint, keys, report_views
@@ -175,7 +174,7 @@ def new_report(package: Package, profile: Profile, names: Any) -> Report:
     """An empty report, with the fingerprint (that of the kernel's binary too) and the commit of now."""
     taken = fingerprint.take(package)
     taken["native"] |= fingerprint.kernel_binary(package)
-    return Report(package, profile, tuple(names), fingerprint=taken, git=_commit(package.path))
+    return Report(package, profile, tuple(names), fingerprint=taken, git=commit(package.path))
 
 
 def read(data: bytes) -> dict[str, Any]:
@@ -207,22 +206,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return value if value is None or isinstance(value, (str, int, bool)) else str(value)
-
-
-def _commit(folder: Path) -> str | None:
-    if not _git(folder, "ls-files", "--", "."):
-        return None
-    commit = _git(folder, "rev-parse", "HEAD")
-    return f"{commit}-dirty" if commit and _git(folder, "status", "--porcelain", "--", ".") else commit
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    """What git says; None where it fails or is not there. A hook's variables would lead it to another repository."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=60, env=environment
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
