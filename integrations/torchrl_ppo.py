@@ -8,6 +8,7 @@ Ctrl-C (or SIGTERM) ends it after the batch in hand, with a checkpoint. docs/tra
 """
 
 import argparse
+import shlex
 import signal
 import sys
 import time
@@ -48,6 +49,7 @@ class Interrupted:
         if self.came:
             raise KeyboardInterrupt
         self.came = True
+        print("interrupted: ending after this batch (again: at once, without a checkpoint)", file=sys.stderr)
 
     def __bool__(self) -> bool:
         return self.came
@@ -119,10 +121,15 @@ def main(given: Sequence[str] | None = None) -> int:
     """Train, or evaluate; 0 when the run is finished, 1 when it cannot begin, 130 when it was interrupted."""
     options, console = arguments(given), Console()
     path = Path(options.settings)
-    path = path if path.suffix == ".toml" else CONFIGS / f"{path}.toml"
+    path = path if path.suffix == ".toml" else CONFIGS / f"{path.name}.toml"
     replaced = {name: getattr(options, name) for name in ("frames", "seed") if getattr(options, name) is not None}
     torch.set_num_threads(options.threads)
     try:
+        if not path.is_file():
+            known = ", ".join(sorted(file.stem for file in CONFIGS.glob("*.toml")))
+            raise FileNotFoundError(f"expected one of {known}, or the path of a TOML file, got {options.settings}")
+        if options.device != "cpu" and not torch.cuda.is_available():
+            raise ValueError(f"--device {options.device}: torch sees no such device here")
         settings = Settings.read(path, **replaced)
         require_fresh_report(settings.environment, strict=True, config=settings.config)
         folder = options.out or Path("runs") / path.stem
@@ -139,7 +146,10 @@ def main(given: Sequence[str] | None = None) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     finished = options.evaluate or train(trainer, folder, console)
     if not finished:
-        console.print(f"interrupted; go on with --resume --out {folder}", highlight=False, soft_wrap=True)
+        command = [options.settings, "--out", str(folder), "--resume", "--threads", str(options.threads)]
+        command += [part for name, value in replaced.items() for part in (f"--{name}", str(value))]
+        told = shlex.join(["python", sys.argv[0], *command])
+        console.print(f"interrupted; go on with: {told}", highlight=False, soft_wrap=True)
         return 130
     evaluate(trainer, console)
     return 0

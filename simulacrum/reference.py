@@ -215,7 +215,10 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         if isinstance(space, spaces.MultiBinary):  # whose own test takes 1.0
             fits = fits and np.asarray(action).dtype.kind in "biu"
         if not fits:
-            raise ActionError(f"action: expected an element of {space}, got {action!r}")
+            wanted = f"an element of {space}"
+            if self._agents is not None:
+                wanted = f"{self._agents} elements of {self.environment.agent_action_space}, one an agent"
+            raise ActionError(f"action: expected {wanted}, got {action!r}")
         return int(action) if isinstance(space, spaces.Discrete) else np.array(action, space.dtype)
 
     def _of_agents(self, rewards: Any, died: Any) -> dict[str, Any]:

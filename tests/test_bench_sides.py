@@ -67,7 +67,9 @@ def test_the_bytes_of_a_step_are_those_of_the_state_the_action_and_what_is_shown
 
 
 def test_an_environment_may_say_its_bytes_itself():
-    assert sides.step_bytes(SimpleNamespace(step_bytes=120, batch_size=torch.Size([3]))) == 40
+    for agents, each in ((None, 40), (5, 8)):  # a step is one of an agent
+        env = SimpleNamespace(step_bytes=120, batch_size=torch.Size([3]), environment=SimpleNamespace(agents=agents))
+        assert sides.step_bytes(env) == each
 
 
 def test_a_copy_makes_the_bytes_read_and_written():

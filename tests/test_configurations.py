@@ -148,6 +148,14 @@ def test_the_report_of_another_configuration_does_not_count(folder):
     assert caught.value.reason is Refusal.OTHER_PACKAGE
 
 
+def test_a_form_that_there_is_none_of_is_told_as_such(folder):
+    validated(folder, "tiny")
+    with pytest.raises(GateError, match='there is no tensor form: take form="kernel"'):
+        simulacrum.make_fast(folder, [2], config="tiny", form="tensor")
+    with pytest.raises(GateError, match='a kernel runs on the CPU: take device="cpu"'):
+        simulacrum.make_fast(folder, [2], config="tiny", device="cuda")
+
+
 def test_an_edited_package_refuses_in_every_configuration(folder):
     for config in ("tiny", "classic"):
         validated(folder, config)
@@ -197,7 +205,7 @@ def test_what_is_covered_is_what_was_compared():
 def test_other_checks_say_where_they_run():
     result = run_check("coverage", SNAKE.configured("classic"), QUICK)
     assert result.outcome == "not_applicable"
-    assert "with the constants as they stand in spec.md" in result.notes[0]
+    assert "with the constants as the configuration tiny has" in result.notes[0]
 
 
 def test_memory_bounds_the_rows_of_a_variant():

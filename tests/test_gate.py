@@ -285,7 +285,6 @@ def test_another_native_binary(folder, monkeypatch, now):
     [
         ({"device": "cuda:1"}, "tensor eager cuda;"),
         ({"mode": "compiled"}, "tensor compiled cpu;"),
-        ({"form": "kernel"}, "kernel eager cpu;"),
     ],
 )
 def test_a_combination_that_is_not_covered(tmp_path, asked, named):
@@ -295,6 +294,15 @@ def test_a_combination_that_is_not_covered(tmp_path, asked, named):
     reason, message = refused(folder, **asked)
     assert reason is Refusal.NOT_COVERED
     assert f"does not cover {named} it covers: tensor eager cpu" in message
+
+
+def test_a_form_that_the_package_has_not_is_no_case_for_a_validation(tmp_path):
+    folder = validated(copy_package(tmp_path / "walk"), covers=[("tensor", "eager", "cpu")])
+    with pytest.raises(GateError) as caught:
+        admit(folder, form="kernel", mode="native")
+    assert caught.value.reason is Refusal.NOT_COVERED
+    assert "does not cover kernel native cpu; it covers: tensor eager cpu" in str(caught.value)
+    assert str(caught.value).endswith('there is no kernel form: take form="tensor"')
 
 
 def test_the_command_keeps_the_devices_that_were_covered(tmp_path):

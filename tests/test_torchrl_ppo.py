@@ -475,7 +475,7 @@ def test_the_gate_is_asked_first(folder, capsys, monkeypatch):
     assert "simulacrum validate" in capsys.readouterr().err
     assert not Path("runs").exists()
     assert torchrl_ppo.main(["not_there"]) == 1
-    assert "not_there.toml" in capsys.readouterr().err
+    assert "expected one of forager, snake, toywalk, or the path of a TOML file" in capsys.readouterr().err
     asked = []
     with monkeypatch.context() as patched:
         patched.setattr(torchrl_ppo, "require_fresh_report", lambda *given, **named: asked.append((given, named)))

@@ -131,7 +131,7 @@ def step_bytes(env: FastEnv[Any]) -> int:
     next one begins. An environment that moves other bytes by design says those of all rows in ``step_bytes``. It must
     have been reset.
     """
-    rows = env.batch_size.numel()
+    rows = env.batch_size.numel() * (env.environment.agents or 1)  # a step is one of an agent
     own = getattr(env, "step_bytes", None)
     if own is not None:
         return int(own) // rows

@@ -19,6 +19,7 @@ from .memory import Weight, weigh
 
 SIZES = tuple(4**power for power in range(11))  # 1 .. 1,048,576
 QUICK_SIZES = (1, 1024, 8192)
+QUICK_BOARDS = (1, 16)  # where many agents share an instance
 MOST = 1 << 30  # bytes of the states of a batch, beyond which a size is no size by default
 GROWTH = (1024, 1_048_576)
 

@@ -145,6 +145,8 @@ def _forms(package: Package, asked: Sequence[str] | None) -> list[str] | str:
 
 def _plan(arguments: argparse.Namespace, forms: Sequence[str], package: Package) -> sweep.Plan:
     sizes = layers.SIZES if arguments.profile else sweep.QUICK_SIZES if arguments.quick else sweep.SIZES
+    if package.environment.agents is not None and arguments.quick:
+        sizes = sweep.QUICK_BOARDS
     sizes = sweep.fitting(sizes, package)
     alone = arguments.profile or arguments.quick
     threads = (1,) if alone else tuple(sorted({1, torch.get_num_threads()}))

@@ -44,7 +44,10 @@ class ActionChecker:
     def check_form(self, action: Tensor | None, batch_size: torch.Size) -> Tensor:
         """``action`` if it is a tensor of the right shape, dtype and device; else :class:`ActionError`."""
         if action is None:
-            raise ActionError("action: the TensorDict has no 'action' (write one, or call env.rand_action)")
+            raise ActionError(
+                "action: the TensorDict has no 'action', or of many agents no ('agents', 'action') (write one, or call "
+                "env.rand_action)"
+            )
         shape = batch_size + self.item_shape
         if action.shape != shape or action.dtype != self.dtype or action.device.type != self.device.type:
             raise ActionError(

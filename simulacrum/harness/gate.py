@@ -175,7 +175,8 @@ class _Report:
         modes = ("compiled",) if compiled else ("native", "eager")
         covered = self.content["combinations"]
         found = [one for one in covered if one["device"] == device and one["mode"] in modes]
-        forms = sorted({one["form"] for one in found}, key=("kernel", *FORMS).index) or ["tensor"]
+        forms = sorted({one["form"] for one in found}, key=("kernel", *FORMS).index)
+        forms = forms or ["tensor" if "tensor" in self.package.spec.forms else "kernel"]  # which is refused
         names = {form: "kernel" if form == "kernel" else modes[-1] for form in forms}
         rates = {form: self.content["throughput"].get(f"{name} steps per second") for form, name in names.items()}
         if len({one["device"] for one in covered}) > 1 or not all(type(rate) is int for rate in rates.values()):
@@ -189,7 +190,12 @@ class _Report:
         if asked not in covered:
             listed = "; ".join(" ".join(one.values()) for one in covered) or "nothing"
             self.devices.append(device)
-            self._refuse(Refusal.NOT_COVERED, f"its report does not cover {form} {mode} {device}; it covers: {listed}")
+            what, remedy = f"its report does not cover {form} {mode} {device}; it covers: {listed}", None
+            if form not in self.package.spec.forms:
+                remedy = f'there is no {form} form: take form="{self.package.spec.forms[0]}"'
+            elif form == "kernel" and device != "cpu":
+                remedy = 'a kernel runs on the CPU: take device="cpu"'
+            self._refuse(Refusal.NOT_COVERED, what, remedy)
         if form == "kernel":
             name, native = fingerprint.KERNEL, self.content["fingerprint"]["native"]
             old = {name: native[name]} if name in native else {}
@@ -240,14 +246,13 @@ class _Report:
         if moved:
             self._refuse(reason, f"{what}: {'; '.join(moved)}")
 
-    def _refuse(self, reason: Refusal, what: str) -> NoReturn:
+    def _refuse(self, reason: Refusal, what: str, remedy: str | None = None) -> NoReturn:
         package, devices = self.package, list(dict.fromkeys(self.devices))
         options = "".join(f" --device {shlex.quote(device)}" for device in devices) if devices != ["cpu"] else ""
         name = package.path.name + (f" in the configuration {package.config}" if package.config else "")
+        remedy = remedy or f"run: simulacrum validate {package.target}{options}"
         raise GateError(
-            f"{reason.value}: the environment {name} ({package.path}) does not load, for {what}\n"
-            f"run: simulacrum validate {package.target}{options}",
-            reason,
+            f"{reason.value}: the environment {name} ({package.path}) does not load, for {what}\n{remedy}", reason
         )
 
 
