@@ -165,9 +165,11 @@ class KernelEnv(FastEnv[Any]):
 
     @property
     def step_bytes(self) -> int:
-        """The bytes that a step of all rows moves: state and clock read and written, the action, and what is shown."""
+        """The bytes that a step of all rows moves: state and clock read and written, the action, and what is shown. Of
+        rows that are seen one at a time the state is left out: a step touches little of a board."""
         layout = self._core.layout
-        state = 2 * sum(part.count * part.kept.itemsize for part in layout.fields) + 2 * 4 + 2 * 4
+        kept = sum(part.count * part.kept.itemsize for part in layout.fields) if self.block > 1 else 0
+        state = 2 * kept + 2 * 4 + 2 * 4
         return self._rows * (state + layout.action.count * layout.action.dtype.itemsize) + self._outputs.step_bytes
 
     def step_into(self, action: Tensor, ended: Fields, now: Fields) -> None:
