@@ -99,5 +99,4 @@ def _most() -> int:
 
 if __name__ == "__main__":
     path, config, form, rows = sys.argv[1:]
-    weighed = Package.read(path)
-    print(json.dumps(measure(weighed.configured(config) if config else weighed, form, int(rows))._asdict()))
+    print(json.dumps(measure(Package.read(path, config), form, int(rows))._asdict()))

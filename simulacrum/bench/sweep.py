@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,8 +25,7 @@ GROWTH = (1024, 1_048_576)
 
 def fitting(sizes: tuple[int, ...], package: Package) -> tuple[int, ...]:
     """The batch sizes of which the states of a package fit into ``MOST`` bytes; 1 at least."""
-    row = sum(field.dtype.itemsize * math.prod(field.shape) for field in package.spec.fields.values())
-    return tuple(size for size in sizes if size == 1 or size * row <= MOST)
+    return tuple(size for size in sizes if size == 1 or size * package.spec.state_bytes <= MOST)
 
 
 @dataclass(frozen=True)

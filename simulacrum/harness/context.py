@@ -106,6 +106,12 @@ class Context:
         for name, there in causes(self.package, ended).items():
             self.count(f"cause {name}", int((there & ended["terminated"]).sum()))
 
+    def count_agents(self, ended: Record) -> None:
+        """Count the agents' transitions and deaths of a step, where there are many agents."""
+        if "died" in ended:
+            self.count("agent transitions", ended["died"].size)
+            self.count("deaths", int(ended["died"].sum()))
+
     def note(self, text: str) -> None:
         """Something that the report repeats."""
         text = self._counted(text)

@@ -177,9 +177,7 @@ class Injector:
         ended = reference.ended
         context.count("transitions" if self.oracle is None else BESIDE, rows)
         context.count("states injected", rows)
-        if "died" in reference.ended:
-            context.count("agent transitions", reference.ended["died"].size)
-            context.count("deaths", int(reference.ended["died"].sum()))
+        context.count_agents(reference.ended)
         context.count("terminations", int(ended["terminated"].sum()))
         context.count("truncations", int(ended["truncated"].sum()))
         return reference

@@ -121,9 +121,8 @@ class Lockstep:
         self._compare(NEXT_FIRST, now_reference, now, chosen, before_reference)
         self.now, self.now_reference = now, now_reference
         self.context.count("transitions" if self.oracle is None else BESIDE, len(self.rows))
-        if self.oracle is None and "died" in ended_reference:
-            self.context.count("agent transitions", ended_reference["died"].size)
-            self.context.count("deaths", int(ended_reference["died"].sum()))
+        if self.oracle is None:
+            self.context.count_agents(ended_reference)
         self.context.count("episodes", int((ended_reference["terminated"] | ended_reference["truncated"]).sum()))
         self.context.count("terminations", int(ended_reference["terminated"].sum()))
         self.context.count("truncations", int(ended_reference["truncated"].sum()))

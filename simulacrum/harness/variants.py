@@ -37,8 +37,7 @@ SWEEP, ALONE = 320, 60  # steps of the invariant sweep, and of rows beside each 
 
 def rows_that_fit(package: Package, most: int) -> int:
     """How many rows of a package's states fit into ``MEMORY``: 2 at least, ``most`` at most."""
-    row = sum(field.dtype.itemsize * int(np.prod(field.shape)) for field in package.spec.fields.values())
-    return max(2, min(most, MEMORY // (row + 1)))
+    return max(2, min(most, MEMORY // (package.spec.state_bytes + 1)))
 
 
 def differential(context: Context) -> None:
@@ -130,14 +129,13 @@ class _Pair:
             shown = self._seen(seen) | {"reward": reward, "terminated": terminated, "truncated": truncated}
             if self.package.environment.agents is not None:
                 shown |= {"reward": info["rewards"], "died": info["died"]}
-                context.count("deaths", int(np.count_nonzero(info["died"])))
             self._compare("after a step", row, shown, ended)
             if terminated or truncated:
                 seen, info = env.reset()
                 self._compare("in the first state of the next episode", row, self._seen(seen), now)
             self.references._seen[row], self.references._infos[row] = seen, info
         context.count("transitions", self.rows)
-        context.count("agent transitions", self.rows * (self.package.environment.agents or 1))
+        context.count_agents(ended)
         for count, name in (("terminations", "terminated"), ("truncations", "truncated")):
             context.count(count, int(ended[name].sum()))
         context.count("episodes", int((ended["terminated"] | ended["truncated"]).sum()))

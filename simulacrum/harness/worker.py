@@ -65,8 +65,7 @@ class Worker:
 def main(arguments: list[str]) -> None:
     """Print the findings as one line of JSON."""
     path, config, form, seed, steps, *sizes = arguments
-    package = Package.read(path)
-    package = package.configured(config) if config else package
+    package = Package.read(path, config)
     before, classes = settings(), _classes()
     for name in ("", "reference", "fast", "checks", "render"):
         package.module(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from functools import cached_property
@@ -85,6 +86,11 @@ class Spec:
                 "spec.md, table 'state field': the last field must be t, the step counter of the base class"
             )
         return fields
+
+    @property
+    def state_bytes(self) -> int:
+        """The bytes of one instance's state, in the dtypes of its fields."""
+        return sum(field.dtype.itemsize * math.prod(field.shape) for field in self.fields.values())
 
     def _field(self, row: dict[str, str]) -> Field:
         dtype, shape = row["dtype"], evaluate(row["shape"], self.constants)

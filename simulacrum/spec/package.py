@@ -68,8 +68,9 @@ class Package:
         return made
 
     @classmethod
-    def read(cls, path: str | Path) -> Package:
-        """Read the package in the folder ``path``. Raises :class:`PackageError` where there is none."""
+    def read(cls, path: str | Path, config: str | None = None) -> Package:
+        """Read the package in the folder ``path``, as it is or in a named configuration. Raises :class:`PackageError`
+        where there is none."""
         folder = Path(path).resolve()
         if not folder.is_dir():
             raise PackageError(f"no environment package at {folder}: it is no folder")
@@ -80,7 +81,8 @@ class Package:
                 "(begin one with: simulacrum new NAME)"
             )
         package = cls(folder, {file.relative_to(folder).as_posix(): file.read_bytes() for file in _files(folder)})
-        return _loaded.setdefault(package.module_name, package)
+        package = _loaded.setdefault(package.module_name, package)
+        return package.configured(config) if config else package
 
     @property
     def name(self) -> str:
@@ -241,8 +243,7 @@ def sibling(cls: type, name: str) -> ModuleType:
 
 def load_class(path: str, digest: str, module: str, name: str, config: str | None = None) -> type[Any]:
     """What a pickled class of a package becomes: the same class, from the same bytes, or a :class:`PackageError`."""
-    package = Package.read(path)
-    package = package if config is None else package.configured(config)
+    package = Package.read(path, config)
     if package.digest != digest:
         raise PackageError(f"{path} has changed since {name} was pickled: make the environment again")
     value: type[Any] = getattr(package.module(module), name)
