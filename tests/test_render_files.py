@@ -132,7 +132,9 @@ def test_no_such_file(name, tmp_path, capsys):
 
 
 def renderer():
-    return SimpleNamespace(text=lambda state, wide=False: f"{state} {wide}", image=lambda state, cell=1: (state, cell))
+    return SimpleNamespace(
+        render_text=lambda state, wide=False: f"{state} {wide}", render_rgb=lambda state, cell=1: (state, cell)
+    )
 
 
 def test_a_frame_takes_the_options_of_either_form(monkeypatch):

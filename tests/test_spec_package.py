@@ -137,7 +137,7 @@ def test_a_package_gives_its_parts():
     assert isinstance(TOYWALK.environment, Environment)
     assert TOYWALK.checks.INVARIANTS
     assert TOYWALK.spec.id == TOYWALK.environment.id
-    assert TOYWALK.module("render").text
+    assert TOYWALK.module("render").render_text
     assert TOYWALK.module().L == 5
     assert TOYWALK.reference.environment is TOYWALK.fast.environment is TOYWALK.environment
 

@@ -32,14 +32,14 @@ Color = tuple[int, int, int]
 Cell = tuple[int, int]
 
 
-def text(state: Any) -> str:
+def render_text(state: Any) -> str:
     berries, agent = _best_berries(state), _agent(state)
     rows = [" ".join(_symbol((x, y), berries, agent) for x in range(GRID)) for y in reversed(range(GRID))]
     edge = "+" + "-" * (2 * GRID + 1) + "+"
     return "\n".join([edge, *(f"| {row} |" for row in rows), edge, _energy_line(state), _count_line(state)])
 
 
-def image(state: Any) -> Image:
+def render_rgb(state: Any) -> Image:
     side = GRID * CELL + 2 * MARGIN
     picture = np.full((side + 2 * (BAR + MARGIN), side, 3), BACKGROUND, np.uint8)
     for x in range(GRID):

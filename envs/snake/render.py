@@ -36,7 +36,7 @@ Image = NDArray[np.uint8]
 Part = tuple[int, int, int, int]  # top, left, height, width: of the board, in cells
 
 
-def text(state: Any, colour: bool = False, around: int | None = None, view: int | None = None) -> str:
+def render_text(state: Any, colour: bool = False, around: int | None = None, view: int | None = None) -> str:
     """The board as text, in ANSI colours if asked; around a snake, ``view`` cells a side.
 
     By default it is the whole board; around snake 0 where that is larger than 39 cells.
@@ -53,7 +53,7 @@ def text(state: Any, colour: bool = False, around: int | None = None, view: int 
     return "\n".join([*lines, _summary(state, around or 0)])
 
 
-def image(state: Any, cell: int | None = None, around: int | None = None, view: int | None = None) -> Image:
+def render_rgb(state: Any, cell: int | None = None, around: int | None = None, view: int | None = None) -> Image:
     """The board as uint8 [height, width, 3], ``cell`` pixels a cell; around a snake, ``view`` cells a side.
 
     By default it is the whole board, as large as fits; around snake 0 where one pixel a cell is too many.

@@ -21,14 +21,14 @@ BAR_COLOR = (208, 140, 60)
 Image = NDArray[np.uint8]
 
 
-def text(state: Any) -> str:
+def render_text(state: Any) -> str:
     position, t = int(state.position), int(state.t)
     cells = ["."] * (2 * L) + ["G"]
     cells[position + L] = "*" if position == L else "A"
     return f"|{' '.join(cells)}|  position {position:+d}  step {t}/{MAX_STEPS}"
 
 
-def image(state: Any) -> Image:
+def render_rgb(state: Any) -> Image:
     cells = 2 * L + 1
     width = cells * CELL + 2 * MARGIN
     picture = np.full((CELL + 3 * MARGIN + BAR, width, 3), BACKGROUND, np.uint8)

@@ -1,5 +1,4 @@
-"""The command line: ``simulacrum validate``, ``explain``, ``faults``, ``list``, ``new``, ``freeze``,
-``bench``, ``play`` and ``render``.
+"""The command line: ``simulacrum COMMAND``; what there is, :mod:`.parsers` and :mod:`.viewing` declare.
 
 Exit codes: 0 passed (or done), 1 findings, 2 it could not run, 130 interrupted. The arguments are read before anything
 heavy is imported, and each command imports what it needs.
@@ -7,25 +6,21 @@ heavy is imported, and each command imports what it needs.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
-from .. import __version__
 from ..errors import SimulacrumError
-from .arguments import battery_seed, positive, rate, seed
+from .codes import COULD_NOT_RUN, FINDINGS, INTERRUPTED, PASSED, complain
+from .parsers import parser
 
-PASSED, FINDINGS, COULD_NOT_RUN, INTERRUPTED = 0, 1, 2, 130
-TARGET = "a package's folder, a name (forager) or an ID (simulacrum/forager-v0), tried in this order"
+__all__ = ["COULD_NOT_RUN", "FINDINGS", "INTERRUPTED", "PASSED", "complain", "main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command (``sys.argv`` without arguments) and return its exit code; argparse itself exits with 2."""
-    arguments = _parser().parse_args(argv)
+    arguments = parser().parse_args(argv)
     try:
         code: int = arguments.command(arguments)
         sys.stdout.flush()
@@ -41,269 +36,3 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception:  # a fault of ours: told whole, and not taken for findings
         traceback.print_exc()
         return COULD_NOT_RUN
-
-
-def complain(message: str) -> int:
-    """Say on stderr why a command could not run; its exit code."""
-    print(f"simulacrum: {message}", file=sys.stderr)
-    return COULD_NOT_RUN
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="simulacrum", description="Environments that are written twice, and compared bit by bit."
-    )
-    parser.add_argument("--version", action="version", version=f"simulacrum {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-
-    command = commands.add_parser(
-        "validate",
-        help="run the validation battery on a package",
-        description="Run the validation battery on a package and write its report. Exit code: 0 passed, 1 findings, "
-        "2 it could not run, 130 interrupted.",
-    )
-    command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
-    command.add_argument(
-        "-k",
-        dest="expression",
-        metavar="EXPR",
-        help="only the checks that match: parts of names with and, or, not (no report is written)",
-    )
-    command.add_argument(
-        "--seed",
-        type=battery_seed,
-        metavar="S",
-        help="0..2**32-1: all that the battery draws at random follows from it; by default drawn anew, and printed",
-    )
-    command.add_argument("--quick", action="store_true", help="a shorter battery (no report is written)")
-    command.add_argument(
-        "--device",
-        action="append",
-        metavar="DEVICE",
-        dest="devices",
-        help="where the fast side runs, the CPU by default; may be given again: the first is that of most checks",
-    )
-    command.add_argument(
-        "--config", metavar="NAME", help="one of the package's configurations, if it has any; by default each in turn"
-    )
-    command.add_argument(
-        "--deep",
-        action="store_true",
-        help="ever new seeds on all cores until stopped (Ctrl-C); the same command goes on (no report is written)",
-    )
-    command.add_argument("--ray", metavar="ADDRESS", help="with --deep: on a Ray cluster (auto finds a running one)")
-    command.add_argument("--shards", type=positive, metavar="N", help="with --deep: stop after N more shards")
-    command.set_defaults(command=_validate)
-
-    command = commands.add_parser(
-        "explain",
-        help="replay a finding's file: both sides step by step, the first difference marked",
-        description="Replay the case of a finding on the package as it is now, and show both sides beside each other, "
-        "the draws that were made, and the first difference. Exit code: 0 the two sides agree now, 1 they differ, "
-        "2 it could not run.",
-    )
-    command.add_argument("file", metavar="FILE", help="PACKAGE/failures/NAME.json, as validate wrote it")
-    command.add_argument(
-        "--package",
-        metavar="PATH_NAME_OR_ID",
-        help="the package to replay it on; by default the one that FILE lies in, or else the one that it was found in, "
-        "if that has not changed",
-    )
-    command.set_defaults(command=_explain)
-
-    command = commands.add_parser("list", help="the known environments: ID, path, source, and whether they load")
-    command.set_defaults(command=_list)
-
-    command = commands.add_parser("new", help="begin a package: a small complete environment that passes the battery")
-    command.add_argument("name", metavar="NAME", help="its name: a Python identifier in lower case")
-    command.add_argument("--directory", default=".", metavar="DIR", help="where its folder is made; here by default")
-    command.add_argument("--kernel", action="store_true", help="with a kernel too: Cython loops over instances")
-    command.set_defaults(command=_new)
-
-    command = commands.add_parser(
-        "freeze",
-        help="commit a package's behaviour: write the digest of its fixed trace to trace.json",
-        description="Write the digest of a package's fixed trace to its trace.json, so that the battery finds a change "
-        "of behaviour that the ID's version does not tell.",
-    )
-    command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
-    command.set_defaults(command=_freeze)
-    _faults_parser(commands)
-    _bench_parser(commands)
-    _play_parser(commands)
-    _render_parser(commands)
-    return parser
-
-
-def _bench_parser(commands: Any) -> None:
-    command = commands.add_parser(
-        "bench",
-        help="measure how fast an environment is, form by form, beside a yardstick",
-        description="Measure every fast form of a package at batch sizes from 1 to 1,048,576, by turns with its "
-        "reference and with Gymnasium's vector CartPole. Exit code: 0 measured, 2 it could not run, 130 interrupted "
-        "(what was measured is shown and written).",
-    )
-    command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
-    command.add_argument(
-        "--config", metavar="NAME", help="one of its configurations, if it has any; the first by default"
-    )
-    command.add_argument("--forms", type=names, metavar="F,...", help="of eager, compiled, kernel; all by default")
-    command.add_argument("--sizes", type=numbers, metavar="N,...", help="batch sizes; powers of four by default")
-    command.add_argument("--threads", type=numbers, metavar="K,...", help="thread counts; 1 and torch's own by default")
-    command.add_argument("--quick", action="store_true", help="few sizes, one thread, short rounds, no memory")
-    command.add_argument("--profile", action="store_true", help="where one step's microseconds go, layer by layer")
-    command.add_argument("--json", type=Path, metavar="FILE", help="write all figures, each round's too")
-    command.add_argument("--plot", type=Path, metavar="FILE.png", help="nanoseconds a step over N (the extra viz)")
-    command.set_defaults(command=_bench)
-
-
-def _play_parser(commands: Any) -> None:
-    command = commands.add_parser(
-        "play",
-        help="steer one agent yourself, in a window or in the terminal",
-        description="Steer one agent of an environment's reference with the arrows or WASD; the others follow a "
-        "policy. Exit code: 0 played, 2 it could not run, 130 interrupted (with --save the game is saved).",
-    )
-    command.add_argument("target", metavar="PATH_NAME_OR_ID", help=TARGET)
-    command.add_argument("--config", metavar="NAME", help="one of its configurations, if it has any")
-    command.add_argument("--seed", type=seed, metavar="S", help="0..2**64-1; by default drawn anew, and shown")
-    command.add_argument("--terminal", action="store_true", help="in the terminal, also where a window can be had")
-    command.add_argument("--agent", type=int, default=0, metavar="K", help="which of many agents; 0 by default")
-    command.add_argument(
-        "--policy", default="random", metavar="NAME", help="what the others do: random, or a policy of its checks.py"
-    )
-    command.add_argument(
-        "--save", type=Path, metavar="FILE", help="save the game as a trajectory when it ends (.json, .jsonl, or .gz)"
-    )
-    command.add_argument("--fps", type=rate, default=8.0, metavar="F", help="steps a second, in real time")
-    command.add_argument("--unvalidated", action="store_true", help="also without a fresh, passing report")
-    command.set_defaults(command=_play)
-
-
-def _render_parser(commands: Any) -> None:
-    command = commands.add_parser(
-        "render",
-        help="show a trajectory file as text, or write it as PNG frames",
-        description="Show every state of a trajectory file, with the renderer of its package; no implementation runs. "
-        "Exit code: 0 shown or written, 2 it could not run.",
-    )
-    command.add_argument("file", type=Path, metavar="FILE", help="a trajectory: .json or .jsonl, or either with .gz")
-    command.add_argument("--to", choices=("text", "png"), default="text", help="text on the terminal by default")
-    command.add_argument("--output", type=Path, metavar="DIR", help="where frames go; FILE-frames by default")
-    command.add_argument("--around", type=int, metavar="K", help="the part of the board around agent K")
-    command.add_argument("--cell", type=positive, metavar="N", help="pixels a cell")
-    command.add_argument("--fps", type=rate, default=8.0, metavar="F", help="frames a second on a terminal")
-    command.add_argument("--package", metavar="PATH_NAME_OR_ID", help="by default the one whose ID is in FILE")
-    command.set_defaults(command=_render)
-
-
-def numbers(text: str) -> tuple[int, ...]:
-    """Whole numbers from 1 on, with commas between them. Raises ``argparse.ArgumentTypeError``."""
-    return tuple(dict.fromkeys(positive(part) for part in text.split(",")))
-
-
-def names(text: str) -> tuple[str, ...]:
-    """Names with commas between them."""
-    return tuple(dict.fromkeys(text.split(",")))
-
-
-def _faults_parser(commands: Any) -> None:
-    command = commands.add_parser(
-        "faults",
-        help="put known faults into copies of a package, and tell which check finds which",
-        description="Put known faults into copies of a package, one at a time, and tell which check finds which. Exit "
-        "code: 0 every domain fault was found and every other survivor has a written reason, 1 not so, 2 it could not "
-        "run, 130 interrupted (run it again: it goes on where it stopped).",
-    )
-    command.add_argument("targets", nargs="+", metavar="PATH_NAME_OR_ID", help=TARGET)
-    command.add_argument(
-        "--kind",
-        choices=("domain", "generic", "both", "kernel", "all"),
-        default="all",
-        help="domain: the package's own faults and those of any package; generic: mutations of either side's source; "
-        "both: misreadings put into both sides alike; kernel: the package's own faults of its kernel.pyx, each of "
-        "which is a build, so that all leaves them out",
-    )
-    command.add_argument(
-        "-k", dest="expression", metavar="EXPR", help="only faults that match: parts of names with and, or, not"
-    )
-    command.add_argument("--sample", type=positive, metavar="N", help="N of them, chosen at random by --seed")
-    command.add_argument("--seed", type=battery_seed, default=0, metavar="S", help="of the sample and of the battery")
-    command.add_argument("--all-checks", action="store_true", help="go on after the first check that finds a fault")
-    command.add_argument("--quick", action="store_true", help="the quick profile")
-    command.add_argument("--workers", type=positive, default=2, metavar="N", help="processes, 2 by default")
-    command.add_argument("--output", type=Path, metavar="FILE", help="where results are kept, as JSON lines")
-    command.add_argument("--markdown", type=Path, metavar="FILE", help="write the figures as a page")
-    command.set_defaults(command=_faults)
-
-
-def _validate(arguments: argparse.Namespace) -> int:
-    if arguments.deep:
-        if arguments.quick or arguments.expression or arguments.devices or arguments.config:
-            return complain(
-                "--deep runs its own checks in the whole profile on the CPU, with the constants as they are: without "
-                "-k, --quick, --device, --config"
-            )
-        from .deep import validate_deep
-
-        return validate_deep(arguments.target, seed=arguments.seed, ray=arguments.ray, shards=arguments.shards)
-    if arguments.ray is not None or arguments.shards is not None:
-        return complain("--ray and --shards belong to --deep")
-    from .validate import validate
-
-    return validate(
-        arguments.target,
-        arguments.expression,
-        seed=arguments.seed,
-        quick=arguments.quick,
-        devices=arguments.devices,
-        config=arguments.config,
-    )
-
-
-def _explain(arguments: argparse.Namespace) -> int:
-    from .explain import explain
-
-    return explain(arguments.file, arguments.package)
-
-
-def _list(arguments: argparse.Namespace) -> int:
-    from .listing import show
-
-    return show()
-
-
-def _new(arguments: argparse.Namespace) -> int:
-    from .new import new
-
-    return new(arguments.name, arguments.directory, arguments.kernel)
-
-
-def _freeze(arguments: argparse.Namespace) -> int:
-    from .freeze import freeze
-
-    return freeze(arguments.target)
-
-
-def _faults(arguments: argparse.Namespace) -> int:
-    from .faults import faults
-
-    return faults(arguments)
-
-
-def _bench(arguments: argparse.Namespace) -> int:
-    from .bench import bench
-
-    return bench(arguments)
-
-
-def _play(arguments: argparse.Namespace) -> int:
-    from .play import play
-
-    return play(arguments)
-
-
-def _render(arguments: argparse.Namespace) -> int:
-    from .render import render
-
-    return render(arguments)

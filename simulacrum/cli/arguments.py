@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import os
+from collections.abc import Callable
 
+TARGET = "a package's folder, a name (forager) or an ID (simulacrum/forager-v0), tried in this order"
 SEEDS = 1 << 32  # what NumPy's SeedSequence takes as one word
+
+
+def later(name: str) -> Callable[[argparse.Namespace], int]:
+    """The command of that name, ``name`` of the module ``name``, imported when it is run."""
+
+    def run(arguments: argparse.Namespace) -> int:
+        code: int = getattr(importlib.import_module(f".{name}", __package__), name)(arguments)
+        return code
+
+    return run
 
 
 def battery_seed(text: str) -> int:
@@ -47,6 +60,16 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
     return number
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """Whole numbers from 1 on, with commas between them. Raises ``argparse.ArgumentTypeError``."""
+    return tuple(dict.fromkeys(positive(part) for part in text.split(",")))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names with commas between them."""
+    return tuple(dict.fromkeys(text.split(",")))
 
 
 def some_seed() -> int:

@@ -23,7 +23,7 @@ from ..harness import fingerprint
 from ..harness.gate import admit
 from ..harness.report import CheckResult
 from ..spec import Package
-from . import COULD_NOT_RUN, INTERRUPTED, PASSED, complain
+from .codes import COULD_NOT_RUN, INTERRUPTED, PASSED, complain
 from .progress import PATIENCE, Bar, Display, Log
 from .validate import load, read
 

@@ -10,8 +10,8 @@ from ..harness import deep
 from ..harness.evidence import CAVEAT, words
 from ..harness.finding import Finding
 from ..harness.profile import DEFAULT
-from . import FINDINGS, PASSED
 from .arguments import some_seed
+from .codes import FINDINGS, PASSED
 from .validate import load, read
 
 

@@ -22,7 +22,7 @@ from ..harness.hints import hint, outcomes
 from ..harness.playback import AFTER_STEP, NEXT_FIRST, Moment, Replay
 from ..registry import resolve
 from ..spec import Package
-from . import FINDINGS, PASSED
+from .codes import FINDINGS, PASSED
 from .validate import load
 
 SHOWN = 12  # moments of a long case: the first, and the last ones

@@ -20,7 +20,7 @@ from ..harness.checks import matches
 from ..harness.places import state_folder
 from ..harness.profile import PROFILES, Profile
 from ..spec import Package
-from . import FINDINGS, PASSED
+from .codes import FINDINGS, PASSED
 from .validate import load, read
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from ..errors import PackageError
 from ..harness.checks.replay import TRACE
 from ..harness.places import write_atomically
 from ..harness.traces import standard_digest
-from . import FINDINGS, PASSED, complain
+from .codes import FINDINGS, PASSED, complain
 from .validate import load, read
 
 

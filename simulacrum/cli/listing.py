@@ -8,7 +8,7 @@ from ..errors import SimulacrumError
 from ..harness.gate import covered
 from ..registry import Known, known
 from ..spec import Package
-from . import PASSED
+from .codes import PASSED
 
 
 def show() -> int:

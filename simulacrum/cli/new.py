@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from ..spec.package import REQUIRED
-from . import PASSED, complain
+from .codes import PASSED, complain
 
 KERNEL_CLASS = '''
 

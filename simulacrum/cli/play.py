@@ -15,7 +15,7 @@ from ..registry import resolve
 from ..render import window_possible
 from ..spec import Package
 from ..trajectory.writing import kind_of
-from . import PASSED
+from .codes import PASSED
 
 
 def play(arguments: argparse.Namespace) -> int:

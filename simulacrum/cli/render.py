@@ -16,7 +16,7 @@ from ..render.png import png
 from ..spec import Package
 from ..trajectory import End, First, Metadata, Step, events
 from ..trajectory.values import as_arrays
-from . import PASSED
+from .codes import PASSED
 
 HOME = "\x1b[H\x1b[J"
 

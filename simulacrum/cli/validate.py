@@ -15,8 +15,8 @@ from ..harness.profile import PROFILES, Profile
 from ..harness.report import CheckResult, Report
 from ..registry import resolve
 from ..spec import Package
-from . import FINDINGS, INTERRUPTED, PASSED, complain
 from .arguments import some_seed
+from .codes import FINDINGS, INTERRUPTED, PASSED, complain
 from .progress import display
 
 WORKERS = 2  # processes that run checks: each holds torch, and more would gain little

@@ -36,8 +36,8 @@ def frame(source: type | ModuleType, state: Any, mode: str, **options: Any) -> s
     Args:
         source: a package's ``render`` module, or a class beside it.
         state: the spec's fields as attributes: a reference's, a fast row's, or one from a trajectory file.
-        options: keywords of the module's ``text`` and ``image``; those that only the other one takes are left out, and
-            so is ``colour``, ANSI colours, where the text has none.
+        options: keywords of the module's ``render_text`` and ``render_rgb``; those that only the other one takes are
+            left out, and so is ``colour``, ANSI colours, where the text has none.
 
     Raises TypeError for an option that neither takes.
     """
@@ -46,14 +46,17 @@ def frame(source: type | ModuleType, state: Any, mode: str, **options: Any) -> s
     unknown = [name for name in options if name not in (*taken, *other, COLOUR)]
     if unknown:
         raise TypeError(f"render options {unknown}: {module.__file__} takes {sorted({*taken, *other}) or 'none'}")
-    draw = module.text if mode == "ansi" else module.image
-    drawn: str | np.ndarray = draw(state, **{name: value for name, value in options.items() if name in taken})
+    drawn: str | np.ndarray = _draw(module, mode)(state, **{name: value for name, value in options.items() if name in taken})
     return drawn
 
 
 def options_of(module: ModuleType, mode: str) -> list[str]:
-    """The names of the options that a ``render`` module's ``text`` (``ansi``) or ``image`` takes."""
-    return list(_options(module.text if mode == "ansi" else module.image))
+    """The names of the options that a ``render`` module's ``render_text`` (``ansi``) or ``render_rgb`` takes."""
+    return list(_options(_draw(module, mode)))
+
+
+def _draw(module: ModuleType, mode: str) -> Any:
+    return module.render_text if mode == "ansi" else module.render_rgb
 
 
 @functools.lru_cache(maxsize=64)

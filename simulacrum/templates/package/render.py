@@ -17,13 +17,13 @@ CLIMBER_COLOR = (44, 92, 160)
 Image = NDArray[np.uint8]
 
 
-def text(state: Any) -> str:
+def render_text(state: Any) -> str:
     height, t = int(state.height), int(state.t)
     rungs = "".join("*" if rung == height else "T" if rung == TOP else "-" for rung in range(TOP + 1))
     return f"|{rungs}|  height {height}/{TOP}  step {t}/{MAX_STEPS}"
 
 
-def image(state: Any) -> Image:
+def render_rgb(state: Any) -> Image:
     """uint8 [H, W, 3]: the ladder from the foot below to the top above, and the steps used as a line at the left."""
     picture = np.full(((TOP + 2) * RUNG, WIDTH, 3), BACKGROUND, np.uint8)
     for rung in range(TOP + 1):

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 
-def text(state: Any) -> str:
+def render_text(state: Any) -> str:
     return f"place {state.place}"
 
 
-def image(state: Any) -> Any:
+def render_rgb(state: Any) -> Any:
     return np.full((8, 8, 3), 60 * state.place, np.uint8)
