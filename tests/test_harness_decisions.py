@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 from pathlib import Path
 
@@ -94,6 +95,78 @@ def test_equal_decisions_are_told_apart(tmp_path: Path) -> None:
     keys = [outcome.key for outcome in Decisions(Package.read(package.path)).outcomes]
     assert "transition: position > 2 is true #2" in keys
     assert len(keys) == len(set(keys))
+
+
+def test_every_statement_is_counted_as_it_begins(tmp_path: Path) -> None:
+    package = changed(tmp_path / "package")
+    decisions = Decisions(package)
+    source = package.files["reference.py"].decode().splitlines()
+
+    def begun() -> dict[str, int]:
+        pairs = zip(decisions.statements, decisions.begun, strict=True)
+        return {source[first - 1].strip(): times for (first, _), times in pairs}
+
+    before = begun()
+    assert set(before.values()) == {0}
+    taken(decisions, 4, 1)  # high: two rounds of the loops, one of them leaves the while
+    high = begun()
+    assert high["position = min(max(state.position, 0), 3)"] == 1
+    assert high["for _ in range(position):"] == 1
+    assert high["position += 0"] == 3
+    assert high["while position > 2:"] == 1
+    assert high["position -= 1"] == 1
+    assert high["try:"] == 1
+    assert high["position = position"] == 1
+    assert high["return State(position), 0.0, bool(chosen and not action)"] == 1
+    taken(decisions, 1, 1)  # the assertion fails
+    both = begun()
+    assert both["assert position != 1"] == 2
+    assert both['word = "low" if position < 1 else "high"'] == 2
+    assert '"""Every kind of decision."""' not in both
+    assert sum(times for text, times in both.items() if text == "match word:") == 2
+
+
+def test_the_lines_of_statements_are_those_of_the_source(tmp_path: Path) -> None:
+    package = Package.read(FORAGER)
+    tree = ast.parse(package.files["reference.py"])
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    simple = {
+        (node.lineno, node.end_lineno)
+        for function in functions
+        for node in ast.walk(function)
+        if isinstance(node, (ast.Assign, ast.Return, ast.AugAssign))
+    }
+    assert simple
+    assert simple <= set(Decisions(package).statements)
+    heads = {
+        node.lineno for function in functions for node in ast.walk(function) if isinstance(node, (ast.If, ast.For))
+    }
+    assert {(line, line) for line in heads} <= set(Decisions(package).statements)
+
+
+def test_the_outcomes_are_the_same_with_statements_counted() -> None:
+    keys = [outcome.key for outcome in Decisions(Package.read(FORAGER)).outcomes]
+    assert len(keys) == 28
+    assert keys[1:3] == [
+        "transition: draw.bernoulli(Slots.SLIP, SLIP_P) is true",
+        "transition: draw.bernoulli(Slots.SLIP, SLIP_P) is false",
+    ]
+
+
+def test_facts_tell_lines_decisions_and_excuses() -> None:
+    decisions = Decisions(Package.read(TOYWALK))
+    env = decisions.reference()
+    env.reset(seed=1)
+    env.step(0)
+    number = next(place for place, one in enumerate(decisions.outcomes) if one.which == "true")
+    times = [decisions.taken[place] for place in range(len(decisions.outcomes))]
+    facts = decisions.facts(times, {number: "why"})
+    assert sum(sum(one["times"].values()) for one in facts["decisions"]) == sum(times)
+    assert [one["excused"] for one in facts["decisions"] if "excused" in one] == [{"true": "why"}]
+    assert {str(first) if first == last else f"{first}-{last}" for first, last in decisions.statements} == set(
+        facts["lines"]
+    )
+    assert sum(facts["lines"].values()) == sum(decisions.begun) > 0
 
 
 def test_the_copy_computes_the_same_bits() -> None:

@@ -3,7 +3,8 @@
 Line coverage would not do: a rule is often an operand of ``and`` or an argument of ``min``. Counted are the outcomes of
 every comparison, condition and operand of ``and`` and ``or`` (true, false), which argument ``min`` and ``max`` of two
 chose (the first, the second), and whether functions, loops, handlers and cases were entered. The copy computes the
-same values; what is compared with it is compared like any other reference.
+same values; what is compared with it is compared like any other reference. Beside the decisions, how often each
+statement began is counted, for a page that shows the source; nothing is demanded of it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import ast
 import sys
 import types
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ import numpy as np
 from ..spec import Package
 
 COUNTER = "_simulacrum_decision"
+BEGUN = "_simulacrum_begun"
 PAIRS = {"decision": ("true", "false"), "choice": ("the first", "the second")}
 
 
@@ -45,6 +48,8 @@ class Decisions:
         reference: the class.
         outcomes: what can happen, in the order of the lines; numbers below are places in it.
         taken: how often each number was taken since :meth:`begin`.
+        statements: (first line, last line) of each statement inside a function; of a compound one, of its head.
+        begun: how often each of them began, from the start on.
     """
 
     def __init__(self, package: Package) -> None:
@@ -53,18 +58,41 @@ class Decisions:
         tree = ast.fix_missing_locations(instrument.visit(tree))
         self.outcomes = _numbered(instrument.outcomes)
         self.taken: Counter[int] = Counter()
+        self.statements = _count_statements(tree)
+        self.begun = [0] * len(self.statements)
         self.reference = self._load(package, compile(tree, str(package.path / "reference.py"), "exec"))
 
     def begin(self) -> None:
-        """Count from nothing."""
+        """Count decisions from nothing."""
         self.taken.clear()
+
+    def facts(self, times: Sequence[int], excused: Mapping[int, str]) -> dict[str, Any]:
+        """How the source was covered, for the report: ``lines``, how often the statement on them began, by ``"12"`` or
+        ``"12-14"``, and ``decisions`` with line, function and text, ``times`` by outcome, and the reasons of excuses.
+
+        Args:
+            times: how often each outcome was taken.
+            excused: reasons by outcome.
+        """
+        told: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for number, outcome in enumerate(self.outcomes):
+            line, function, text, which, ordinal = outcome
+            pair = (line, function, text, ordinal, which == "entered")
+            decision = told.setdefault(pair, {"line": line, "function": function, "text": text, "times": {}})
+            decision["times"][which] = int(times[number])
+            if number in excused:
+                decision.setdefault("excused", {})[which] = excused[number]
+        lines: Counter[str] = Counter()
+        for (first, last), begun in zip(self.statements, self.begun, strict=True):
+            lines[f"{first}-{last}" if last > first else str(first)] += begun
+        return {"lines": dict(lines), "decisions": list(told.values())}
 
     def _load(self, package: Package, code: types.CodeType) -> type[Any]:
         name = f"{package.module_name}.reference__decisions"
         package.module()
         module = types.ModuleType(name)
         module.__package__ = package.module_name
-        vars(module)[COUNTER] = self._count
+        vars(module).update({COUNTER: self._count, BEGUN: self.begun})
         sys.modules[name] = module  # where dataclasses and annotations look for it
         exec(code, vars(module))
         found: type[Any] = getattr(module, package.reference.__name__)
@@ -190,6 +218,44 @@ class _Instrument(ast.NodeTransformer):
             place = 1 if _is_docstring(first) and isinstance(node, ast.FunctionDef) else 0
             node.body.insert(place, ast.copy_location(statement, first))
         return node
+
+
+def _count_statements(tree: ast.Module) -> list[tuple[int, int]]:
+    """Count every statement inside the functions of a tree as it begins; their lines, in the order of their counts."""
+    lines: list[tuple[int, int]] = []
+
+    def counted(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
+        for statement in statements:
+            if not (_is_docstring(statement) or _is_counter(statement)):
+                lines.append((statement.lineno, _end_of_head(statement)))
+                place = ast.Subscript(ast.Name(BEGUN, ast.Load()), ast.Constant(len(lines) - 1), ast.Store())
+                count = ast.copy_location(ast.AugAssign(place, ast.Add(), ast.Constant(1)), statement)
+                yield ast.fix_missing_locations(count)
+            yield statement
+
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    inside = {id(node): node for function in functions for node in ast.walk(function)}
+    for node in inside.values():
+        for suite in ("body", "orelse", "finalbody"):
+            statements = getattr(node, suite, None)
+            if isinstance(statements, list):  # an IfExp and a Lambda have one expression there
+                setattr(node, suite, list(counted(statements)))
+    return lines
+
+
+def _end_of_head(statement: ast.stmt) -> int:
+    """The last line of a simple statement, and of what a compound one evaluates before its first suite."""
+    suites = (ast.stmt, ast.ExceptHandler, ast.match_case)
+    parts = [part for part in ast.iter_child_nodes(statement) if not isinstance(part, suites)]
+    compound = len(parts) < len(list(ast.iter_child_nodes(statement)))
+    ends = [getattr(part, "end_lineno", 0) for head in parts for part in ast.walk(head)]
+    return max([statement.lineno, *ends]) if compound else statement.end_lineno or statement.lineno
+
+
+def _is_counter(node: ast.stmt) -> bool:
+    """Whether it is one that :meth:`_Instrument._enter` put in."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and len(call.args) == 1 and ast.unparse(call.func) == COUNTER
 
 
 def _is_docstring(node: ast.stmt) -> bool:

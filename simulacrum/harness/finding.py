@@ -6,6 +6,8 @@ import shlex
 from dataclasses import asdict, dataclass
 from typing import Any
 
+__all__ = ["Finding"]
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -25,6 +27,15 @@ class Finding:
         steps, rows: transitions and rows of the shrunk case; 0 steps for a first state.
         file: the case, and what both sides do in it; ``simulacrum explain FILE`` shows it.
         replay: the command that runs the check again with the same seed.
+
+    Example:
+        >>> from simulacrum.harness.finding import Finding
+        >>> finding = Finding("differential", "the sides differ", seed=3, step=7, field="reward", reference="1.0")
+        >>> print(finding.text())
+        differential: the sides differ
+          at         seed 3, step 7
+          field      reward
+          reference  1.0
     """
 
     check: str

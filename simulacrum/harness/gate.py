@@ -21,12 +21,24 @@ from .discovery import read_id, resolve
 from .places import report_name, report_path
 from .report import FORMAT, read
 
+__all__ = ["Refusal", "admit", "admit_fast", "covered", "require_fresh_report"]
+
 SHOWN = 12  # changed files named in a message
 FORMS = ("tensor", "kernel")
 
 
 class Refusal(Enum):
-    """Why the gate refused: ``GateError.reason``."""
+    """Why the gate refused: ``GateError.reason``.
+
+    Example:
+        >>> import simulacrum
+        >>> from simulacrum.harness.gate import Refusal, admit
+        >>> try:
+        ...     admit("simulacrum/forager-v0")  # not validated here
+        ... except simulacrum.GateError as error:
+        ...     error.reason is Refusal.NO_REPORT
+        True
+    """
 
     NO_REPORT = "no report"
     UNREADABLE = "unreadable report"
@@ -49,8 +61,17 @@ def require_fresh_report(env: str | os.PathLike[str], strict: bool = True, confi
     (``"simulacrum/forager-v0"``), tried in this order; in the configuration ``config``, or the one by default.
 
     Where none does, raises :class:`~simulacrum.errors.GateError` (a ``gymnasium.error.Error``; its ``reason`` is a
-    :class:`Refusal`), or :class:`~simulacrum.errors.PackageError` where no such environment is found. With
-    ``strict=False`` it warns (``UserWarning``) with the same words and returns False.
+    :class:`~simulacrum.harness.gate.Refusal`), or :class:`~simulacrum.errors.PackageError` where no such environment
+    is found. With ``strict=False`` it warns (``UserWarning``) with the same words and returns False.
+
+    Example:
+        >>> from simulacrum.harness import require_fresh_report
+        >>> require_fresh_report("simulacrum/toywalk-v0")
+        True
+        >>> require_fresh_report("simulacrum/forager-v0")  # not validated here
+        Traceback (most recent call last):
+            ...
+        simulacrum.errors.GateError: no report: the environment forager (...) does not load, ...
     """
     try:
         admit(env, form=None, config=config)
@@ -76,6 +97,11 @@ def admit(
 
     What is returned holds the very bytes that were compared with the report. Raises
     :class:`~simulacrum.errors.GateError`, or :class:`~simulacrum.errors.PackageError` where there is no such package.
+
+    Example:
+        >>> from simulacrum.harness.gate import admit
+        >>> admit("simulacrum/toywalk-v0", form="kernel", mode="native").name
+        'toywalk'
     """
     package, report = _fresh(target, config)
     if form is not None:
@@ -94,7 +120,14 @@ def admit_fast(
     """The same for the fast side: the package, and the form that was asked for, or else the fastest one that the report
     covers on the device: compiled, or not compiled.
 
-    Raises also ValueError for a form that there is none of, and for a kernel that is to be compiled.
+    Raises :class:`~simulacrum.errors.GateError` and :class:`~simulacrum.errors.PackageError` as :func:`admit` does,
+    ValueError for a form that there is none of, and for a kernel that is to be compiled.
+
+    Example:
+        >>> from simulacrum.harness.gate import admit_fast
+        >>> package, form = admit_fast("simulacrum/toywalk-v0", compiled=True)
+        >>> form
+        'tensor'
     """
     if form not in (None, *FORMS):
         raise ValueError(f"form: expected None or one of {FORMS}, got {form!r}")
@@ -108,7 +141,14 @@ def admit_fast(
 
 
 def covered(target: str | os.PathLike[str], config: str | None = None) -> list[str]:
-    """The combinations that a report covers, in words: ``"kernel native cpu"``. Raises as :func:`admit`."""
+    """The combinations that a report covers, in words: ``"kernel native cpu"``. Raises
+    :class:`~simulacrum.errors.GateError` or :class:`~simulacrum.errors.PackageError` as :func:`admit` does.
+
+    Example:
+        >>> from simulacrum.harness.gate import covered
+        >>> covered("simulacrum/toywalk-v0")
+        ['tensor eager cpu', 'tensor compiled cpu', 'kernel native cpu']
+    """
     return [" ".join(one.values()) for one in _fresh(target, config)[1].content["combinations"]]
 
 

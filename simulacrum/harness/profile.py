@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+__all__ = ["DEFAULT", "PROFILES", "QUICK", "Profile"]
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -25,6 +27,11 @@ class Profile:
         processes: whether other processes are started (another thread count, hash seed, collectors with workers).
         seconds: how long throughput measures each side.
         devices: where the fast side runs; the first is the one of most checks.
+
+    Example:
+        >>> from simulacrum.harness.profile import DEFAULT, QUICK
+        >>> DEFAULT.seeded(7).seed, QUICK.transitions < DEFAULT.transitions
+        (7, True)
     """
 
     name: str = "default"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..checkout import commit
 from ..errors import PackageError
 from ..spec.package import Package
-from . import checks, fingerprint, keys, report_views
+from . import checks, fingerprint, keys, report_page, report_views
 from .discovery import read_id, remember
 from .evidence import evidence
 from .finding import Finding
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 TOTALS = ("transitions", "episodes", "states injected", "terminations", "truncations")
 OF_AGENTS = ("agent transitions", "deaths")  # totals where there are many agents
+FRAMES = 0.8  # seconds for the frames of findings on the page that is written beside the report
 CAUSE = "cause "  # a count's name begins with it where the count is of one termination cause
 
 
@@ -130,7 +131,7 @@ class Report:
         path = report_path(self.package.path, self.package.config)
         write_atomically(path, data)
         write_atomically(path.with_suffix(".sig"), keys.sign(data, keys.account_key()).to_bytes())
-        write_atomically(path.with_suffix(".html"), report_views.html(content).encode())
+        write_atomically(path.with_suffix(".html"), self._page(content).encode())
         remember(self.package.path)
         return path
 
@@ -144,7 +145,10 @@ class Report:
 
     def html(self) -> str:
         """The report as one HTML page that needs nothing else."""
-        return report_views.html(self.as_dict())
+        return self._page(self.as_dict())
+
+    def _page(self, content: dict[str, Any]) -> str:
+        return report_page.page(content, report_page.illustrated(self.package, content, FRAMES))
 
     def _combinations(self) -> list[dict[str, str]]:
         """What passing checks say they covered, each once, in order."""

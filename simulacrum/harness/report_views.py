@@ -1,10 +1,7 @@
-"""A report's JSON for people: plain text, a table for a terminal, an HTML page."""
+"""A report's JSON for people: plain text, and a table for a terminal."""
 
 from __future__ import annotations
 
-from html import escape
-from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, Any
 
 from .evidence import CAVEAT, words
@@ -14,7 +11,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Content = dict[str, Any]
-TEMPLATE = Path(__file__).with_name("report.html")
 STYLES = {"passed": "green", "failed": "bold red", "not_applicable": "dim"}
 
 
@@ -49,22 +45,6 @@ def table(report: Content) -> Table:
     return made
 
 
-def html(report: Content) -> str:
-    """One page without outside resources; every text is escaped."""
-    rows = "\n".join(
-        f'<tr class="{escape(check["outcome"])}"><td>{escape(check["name"])}</td><td>{escape(check["outcome"])}</td>'
-        f"<td>{check['seconds']:.1f}</td><td>{_html_of(check)}</td></tr>"
-        for check in report["checks"]
-    )
-    return Template(TEMPLATE.read_text("utf-8")).substitute(
-        title=escape(headline(report)),
-        outcome=escape(report["outcome"]),
-        rows=rows,
-        summary=_pairs(summary(report)),
-        vouches=_pairs(vouched(report)),
-    )
-
-
 def headline(report: Content) -> str:
     """The ID, the outcome, and when."""
     package = report["package"]
@@ -91,13 +71,6 @@ def summary(report: Content) -> list[tuple[str, str]]:
     return [*pairs, ("commit", report["git"] or "none")]
 
 
-def vouched(report: Content) -> list[tuple[str, str]]:
-    """What the report vouches for: digest, versions and machine."""
-    taken = report["fingerprint"]
-    parts = {**taken.get("versions", {}), **taken.get("machine", {}), **taken.get("native", {})}
-    return [("package digest", taken.get("digest", "")), *parts.items()]
-
-
 def counted(check: Content) -> str:
     """A check's counts in words."""
     return _numbers(check["counts"])
@@ -121,12 +94,3 @@ def _numbers(values: dict[str, Any]) -> str:
         if not isinstance(value, dict)
     }
     return ", ".join(f"{name} {value}" for name, value in shown.items())
-
-
-def _html_of(check: Content) -> str:
-    lines = [f"<div>{escape(line)}</div>" for line in [*filter(None, [counted(check)]), *said(check)]]
-    return "".join(lines + [f"<pre>{escape(finding)}</pre>" for finding in findings(check)])
-
-
-def _pairs(pairs: list[tuple[str, str]]) -> str:
-    return "\n".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in pairs)

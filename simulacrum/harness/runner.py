@@ -21,7 +21,15 @@ SAMPLES = ("standard_api", "benchmark_factory_parity")  # run checkers that samp
 
 
 def run_check(name: str, package: Package, profile: Profile = DEFAULT, progress: Progress | None = None) -> CheckResult:
-    """Run one check by name."""
+    """Run one check by name: its outcome, counts, notes and findings. What it raises is a finding.
+
+    Example:
+        >>> from simulacrum.harness.runner import run_check
+        >>> from simulacrum.spec import Package
+        >>> result = run_check("worked_examples", Package.read("envs/toywalk"))
+        >>> result.outcome, result.findings
+        ('passed', [])
+    """
     context = Context(name, package, profile, progress)
     start = time.perf_counter()
     try:
@@ -83,6 +91,15 @@ def run(
         finished: called with each result as it comes, so that an interruption loses nothing.
         workers: how many processes run checks; with more than one, the caller's main module must be importable
             without running anything (``if __name__ == "__main__":``).
+
+    Raises :class:`~simulacrum.errors.PackageError` for a folder that is no package.
+
+    Example:
+        >>> from simulacrum.harness import run
+        >>> from simulacrum.harness.profile import QUICK
+        >>> report = run("envs/toywalk", QUICK, names=["spec_contract", "worked_examples"])
+        >>> report.passed, [check.outcome for check in report.checks]
+        (True, ['passed', 'passed'])
     """
     package = package if isinstance(package, Package) else Package.read(package)
     report = new_report(package, profile, names)

@@ -82,8 +82,8 @@ def _scene(package: Package, moment: Any, where: str) -> Scene:
         Field(name, reference.get(name), fast.get(name), name in reference and name in fast and not _same(name, moment))
         for name in dict.fromkeys([*reference, *fast])
     ]
-    states = (_state(package, moment[side], f"{where}/{side}") for side in SIDES)
-    return Scene(moment["step"], moment["when"], moment.get("action"), *states, fields)
+    one, other = (_state(package, moment[side], f"{where}/{side}") for side in SIDES)
+    return Scene(moment["step"], moment["when"], moment.get("action"), one, other, fields)
 
 
 def _same(name: str, moment: dict[str, Any]) -> bool:

@@ -17,8 +17,18 @@ PATIENCE = 4  # how many times the guided search's rounds may pass until all is 
 
 def check(context: Context) -> None:
     """First states, the corpus, the worked examples, then a search until all is seen, as far as the profile goes."""
-    rounds, rows, _ = context.profile.search
     search = Search(context)
+    excused: dict[int, str] = {}
+    try:
+        _look(context, search)
+        _judge(context, search, excused)
+    finally:  # also of a check that a difference ends
+        context.facts.update(search.decisions.facts(search.taken.tolist(), excused))
+
+
+def _look(context: Context, search: Search) -> None:
+    """Look until all is seen, or the profile's patience is over."""
+    rounds, rows, _ = context.profile.search
     _resets(context, search)
     search.replay()
     for number in range(PATIENCE * rounds):
@@ -26,11 +36,17 @@ def check(context: Context) -> None:
             break
         search.round(rows)
         context.progress((number + 1) / (PATIENCE * rounds))
+
+
+def _judge(context: Context, search: Search, excused: dict[int, str]) -> None:
+    """A finding for whatever was not seen and is not excused; the reasons of what is go to ``excused``."""
     excuses = Excuses(context, "coverage ")
     outcomes = search.decisions.outcomes
     for number in search.missed():
         outcome = outcomes[number]
-        if not excuses.accepts(outcome.key):
+        if excuses.accepts(outcome.key):
+            excused[number] = excuses.reasons[excuses.name(outcome.key)]
+        else:
             context.problem(
                 f"reference.py:{outcome.line}: {outcome.key}: never so in {context.counts['transitions']} compared "
                 f"transitions: drop it if it cannot be, or {excuses.offer(outcome.key)}"
