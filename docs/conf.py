@@ -17,6 +17,8 @@ myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+autodoc_preserve_defaults = True
+napoleon_attr_annotations = False
 nitpicky = False
 html_theme, html_title = "furo", f"simulacrum {release}"
 html_static_path: list[str] = []
@@ -32,6 +34,17 @@ def beside(app: Any, error: Exception | None) -> None:
             shutil.copytree(HERE / name, Path(app.outdir) / name, dirs_exist_ok=True)
 
 
+def short(app: Any, env: Any, node: Any, contnode: Any) -> Any:
+    """Link what a docstring names without its module: an error, or a name of the top."""
+    name, kind, page = node["reftarget"], node["reftype"], node.get("refdoc")
+    for place in ("simulacrum.errors", "simulacrum") if node.get("refdomain") == "py" else ():
+        found = env.get_domain("py").resolve_xref(env, page, app.builder, kind, f"{place}.{name}", node, contnode)
+        if found is not None:
+            return found
+    return None
+
+
 def setup(app: Any) -> None:
     """Connect to the build."""
     app.connect("build-finished", beside)
+    app.connect("missing-reference", short)

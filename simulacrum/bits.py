@@ -8,25 +8,59 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["Digest", "exactly", "pair_shown", "raw", "same", "same_rows", "shown"]
+
 
 def raw(values: np.ndarray) -> np.ndarray:
-    """The bits of an array as unsigned integers of the same shape."""
+    """The bits of an array [...] of any dtype as unsigned integers (uint8 to uint64) of the same shape.
+
+    Example:
+        >>> import numpy as np
+        >>> from simulacrum.bits import raw
+        >>> [hex(word) for word in raw(np.array([1.0, -0.0], np.float32))]
+        ['0x3f800000', '0x80000000']
+    """
     values = np.ascontiguousarray(values).reshape(values.shape)
     return values.view(f"u{values.dtype.itemsize}")
 
 
 def same_rows(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Which rows of two arrays [N, ...] have the same bits: bool [N]. Both must have one dtype and shape."""
+    """Which rows of two arrays [N, ...] have the same bits: bool [N]. Both must have one dtype and shape.
+
+    Example:
+        >>> import numpy as np
+        >>> from simulacrum.bits import same_rows
+        >>> same_rows(np.array([0.0, np.nan]), np.array([-0.0, np.nan])).tolist()
+        [False, True]
+    """
     return (raw(one) == raw(other)).all(axis=tuple(range(1, one.ndim)))
 
 
 def same(one: np.ndarray, other: np.ndarray) -> bool:
-    """Equal in dtype, shape and bits."""
+    """Whether two arrays [...] are equal in dtype, shape and bits.
+
+    Example:
+        >>> import numpy as np
+        >>> from simulacrum.bits import same
+        >>> same(np.zeros(3, np.float32), np.zeros(3, np.float64))
+        False
+    """
     return one.dtype == other.dtype and one.shape == other.shape and bool((raw(one) == raw(other)).all())
 
 
 def exactly(values: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """``values`` as an array of ``dtype``; raises ValueError when that would change a value (0.1 in float32, say)."""
+    """``values`` as an array [...] of ``dtype``; raises ValueError where that would change one (0.1 in float32, say).
+
+    Example:
+        >>> import numpy as np
+        >>> from simulacrum.bits import exactly
+        >>> exactly([1, 2], np.dtype("int32"))
+        array([1, 2], dtype=int32)
+        >>> exactly(0.1, np.dtype("float32"))
+        Traceback (most recent call last):
+            ...
+        ValueError: expected values of float32, got float64 with more digits or a wider range
+    """
     array = np.asarray(values)
     if array.dtype == dtype:
         return array
@@ -41,7 +75,14 @@ def exactly(values: Any, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 def shown(value: Any, with_bits: bool = False) -> str:
-    """A value for people, with its bits in hexadecimal when asked (where two values print alike)."""
+    """A value for people, with its bits in hexadecimal when asked (where two values print alike).
+
+    Example:
+        >>> import numpy as np
+        >>> from simulacrum.bits import shown
+        >>> shown(np.float32(0.1), with_bits=True)
+        '0.1 (bits 3dcccccd, float32)'
+    """
     array = np.asarray(value)
     text = np.array2string(array, floatmode="unique", separator=", ", threshold=64)
     if not with_bits:
@@ -51,24 +92,41 @@ def shown(value: Any, with_bits: bool = False) -> str:
 
 
 def pair_shown(one: Any, other: Any) -> tuple[str, str]:
-    """Two values for people; with dtype and bits where they would print alike."""
+    """Two values for people; with dtype and bits where they would print alike.
+
+    Example:
+        >>> import numpy as np
+        >>> from simulacrum.bits import pair_shown
+        >>> pair_shown(np.float32(1), np.float64(1))
+        ('1. (bits 3f800000, float32)', '1. (bits 3ff0000000000000, float64)')
+    """
     texts = shown(one), shown(other)
     return texts if texts[0] != texts[1] else (shown(one, True), shown(other, True))
 
 
 class Digest:
-    """A running SHA-256 over named arrays: dtype, shape and bits."""
+    """A running SHA-256 over named arrays: dtype, shape and bits.
+
+    Example:
+        >>> import numpy as np
+        >>> from simulacrum.bits import Digest
+        >>> one, other = Digest(), Digest()
+        >>> one.update({"reward": np.zeros(3, np.float32)})
+        >>> other.update({"reward": -np.zeros(3, np.float32)})
+        >>> one.hexdigest() == other.hexdigest()
+        False
+    """
 
     def __init__(self) -> None:
         self._total = hashlib.sha256()
 
     def update(self, values: Mapping[Any, np.ndarray]) -> None:
-        """Add arrays by name, in the order of their names."""
+        """Add arrays [...] of any dtype by name, in the order of their names."""
         for name in sorted(values, key=str):
             array = np.asarray(values[name])
             self._total.update(f"{name}\0{array.dtype}\0{array.shape}\0".encode())
             self._total.update(array.tobytes())
 
     def hexdigest(self) -> str:
-        """The digest so far."""
+        """The digest so far: 64 hexadecimal digits."""
         return self._total.hexdigest()

@@ -27,17 +27,31 @@ from types import ModuleType
 
 from .errors import BuildError
 
+__all__ = ["Source", "build", "cache_directory", "enabled", "load"]
+
 CYTHON = ("-3", "--line-directives", "-X", "boundscheck=False,wraparound=False,cdivision=True")
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-fPIC", "-shared", "-fno-strict-aliasing", "-fwrapv")
 
 
 def cache_directory() -> Path:
-    """Where binaries lie: ``$XDG_CACHE_HOME/simulacrum/native``."""
+    """Where binaries lie: ``$XDG_CACHE_HOME/simulacrum/native``.
+
+    Example:
+        >>> from simulacrum.native import cache_directory
+        >>> cache_directory().parts[-2:]
+        ('simulacrum', 'native')
+    """
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simulacrum" / "native"
 
 
 def enabled() -> bool:
-    """Whether native helpers may be used: not ``SIMULACRUM_NATIVE=0``, and a C compiler is there."""
+    """Whether native helpers may be used: not ``SIMULACRUM_NATIVE=0``, and a C compiler is there.
+
+    Example:
+        >>> from simulacrum.native import enabled
+        >>> enabled()
+        True
+    """
     return os.environ.get("SIMULACRUM_NATIVE", "1") != "0" and compiler() is not None
 
 
@@ -74,6 +88,12 @@ class Source:
     """A Cython source: where messages say that it lies, its text, the texts that it includes, and further flags.
 
     ``openmp`` asks for threads (``prange``); where the compiler has none of them the loops run on one.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from simulacrum.native import Source
+        >>> Source(Path("twice.pyx"), b"def twice(long x): return 2 * x").path.stem
+        'twice'
     """
 
     path: Path
@@ -99,7 +119,14 @@ def binary_path(source: Path | Source) -> Path:
 
 
 def build(source: Path | Source) -> Path:
-    """Build ``source`` (a ``.pyx`` file) unless the cache has it; returns the binary. Raises :class:`BuildError`."""
+    """Build ``source`` (a ``.pyx`` file) unless the cache has it; returns the binary. Raises :class:`BuildError`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from simulacrum.native import Source, build
+        >>> build(Source(Path("twice.pyx"), b"def twice(long x): return 2 * x")).name
+        'twice-...'
+    """
     source = _source(source)
     binary = binary_path(source)
     if binary.exists() and _checksum_path(binary).exists():
@@ -126,7 +153,16 @@ def build(source: Path | Source) -> Path:
 
 
 def load(source: Path | Source) -> ModuleType:
-    """The module of a ``.pyx`` file, built if need be, its bytes compared with its checksum first."""
+    """The module of a ``.pyx`` file, built if need be, its bytes compared with its checksum first.
+
+    Raises :class:`BuildError` where it cannot be built, or where the binary in the cache is not what was built.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from simulacrum.native import Source, load
+        >>> load(Source(Path("twice.pyx"), b"def twice(long x): return 2 * x")).twice(21)
+        42
+    """
     source = _source(source)
     binary = build(source)
     expected = _checksum_path(binary).read_text()

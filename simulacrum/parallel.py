@@ -13,6 +13,8 @@ from .errors import ActionError
 from .reference import ReferenceEnv
 from .spec.spaces import Space
 
+__all__ = ["ParallelView", "parallel_env"]
+
 AgentID = str
 
 
@@ -25,6 +27,17 @@ class ParallelView(ParallelEnv[AgentID, Any, Any]):
 
     Args:
         env: a bare reference whose environment declares ``agents``; raises TypeError or ValueError for another one.
+
+    Example:
+        >>> from simulacrum.parallel import ParallelView
+        >>> from simulacrum.spec import Package
+        >>> env = ParallelView(Package.read("envs/snake", config="tiny").reference())
+        >>> observations, infos = env.reset(seed=0)
+        >>> observations["agent_0"].shape, observations["agent_0"].dtype
+        ((3, 3), dtype('uint8'))
+        >>> observations, rewards, terminations, truncations, infos = env.step(dict.fromkeys(env.agents, 0))
+        >>> rewards
+        {'agent_0': -1.0, 'agent_1': -1.0, 'agent_2': 0.0}
     """
 
     def __init__(self, env: ReferenceEnv[Any]) -> None:
@@ -56,7 +69,11 @@ class ParallelView(ParallelEnv[AgentID, Any, Any]):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[AgentID, Any], dict[AgentID, dict[str, Any]]]:
-        """Begin an episode: (observations, infos) by agent. Each info has the ``seed``."""
+        """Begin an episode: (observations, infos) by agent, an observation an element of the agent's space (copies, of
+        its shape [...] and dtype). Each info has the ``seed``, and ``died``, which is False.
+
+        Raises :class:`~simulacrum.errors.SeedError` for a seed that is not in 0..2**64-1.
+        """
         seen, info = self.env.reset(seed=seed, options=options)
         self.agents = list(self.possible_agents)
         self._seen = seen
@@ -64,6 +81,8 @@ class ParallelView(ParallelEnv[AgentID, Any, Any]):
 
     def step(self, actions: dict[AgentID, Any]) -> tuple[dict[AgentID, Any], ...]:
         """One step: (observations, rewards, terminations, truncations, infos) by agent.
+
+        Observations are arrays [...] of the agent's space's dtype, rewards floats, flags bools.
 
         Raises :class:`~simulacrum.errors.ActionError` unless there is an action of every agent, each in its space;
         ``gymnasium.error.ResetNeeded`` before a reset and after an end.
@@ -93,11 +112,13 @@ class ParallelView(ParallelEnv[AgentID, Any, Any]):
         )
 
     def state(self) -> Any:
-        """What all agents see, an element of ``state_space``: for critics that see everything that anybody sees."""
+        """What all agents see, an element of ``state_space`` ([agents, ...] of its dtype): for critics that see
+        everything that anybody sees."""
         return self._seen.copy() if hasattr(self._seen, "copy") else self._seen
 
     def render(self) -> Any:
-        """The frame of the instance in ``render_mode``."""
+        """The frame of the instance in ``render_mode``: text, or an RGB array uint8 [H, W, 3]. Raises ``ResetNeeded``
+        before the first reset."""
         return self.env.render()
 
     def close(self) -> None:
@@ -118,7 +139,13 @@ def parallel_env(
     """The reference of an environment of many agents (an ID, a bare name or a path) for PettingZoo (extra
     ``pettingzoo``), through the gate; ``config`` names one of its configurations.
 
-    Raises :class:`~simulacrum.errors.GateError` where no fresh report admits it.
+    Raises :class:`~simulacrum.errors.GateError` where no fresh report admits it; ValueError where it has one agent.
+
+    Example:
+        >>> from simulacrum.parallel import parallel_env
+        >>> env = parallel_env("simulacrum/snake-v0")
+        >>> env.possible_agents, env.action_space("agent_0")
+        (['agent_0'], Discrete(4))
     """
     from .registry import make_reference
 

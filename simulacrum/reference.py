@@ -19,6 +19,8 @@ from .spec.environment import Environment, check_environment, has_body
 from .spec.package import pickle_by_loader
 from .spec.state import build, clock_values, converters, field_names, read, state_class
 
+__all__ = ["ReferenceEnv", "state_of"]
+
 StateT = TypeVar("StateT")
 NO_CAP = 1 << 32
 
@@ -49,11 +51,24 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
     With many agents (``environment.agents``) the reward is the sum of theirs in their order, and a step's info has
     ``rewards`` and ``died`` of each of them, [agents]; a death ends nothing.
 
-    ``render_options`` are keywords of the package's ``render.py``, as ``{"around": 3}`` of snake's.
+    Args:
+        render_mode: None, ``"ansi"``, ``"rgb_array"`` or ``"human"``; another one raises ValueError.
+        render_options: keywords of the package's ``render.py``, as ``{"around": 3}`` of snake's.
 
-    Errors: :class:`~simulacrum.errors.ActionError` for an action outside its space,
+    Errors: :class:`~simulacrum.errors.SpecError` for a subclass that declares no ``environment`` or no ``State``,
+    :class:`~simulacrum.errors.ActionError` for an action outside its space,
     :class:`~simulacrum.errors.SeedError` for a seed out of range, ``gymnasium.error.ResetNeeded`` for a step before a
     reset or after the end of an episode.
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> env = Package.read("envs/toywalk").reference()
+        >>> observation, info = env.reset(seed=7)
+        >>> observation.shape, observation.dtype, info
+        ((2,), dtype('float32'), {'seed': 7})
+        >>> observation, reward, terminated, truncated, info = env.step(1)
+        >>> env.get_state()
+        {'state': {'position': 2}, 'clock': {'seed': 7, 'episode': 0, 't': 1}}
     """
 
     environment: ClassVar[Environment]
@@ -105,25 +120,32 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
     def transition(self, state: StateT, action: Any, draw: Draw) -> tuple[StateT, Any, Any]:
         """(next state, reward, terminated) from a state, an action and the step slots' draws.
 
-        With many agents: (next state, rewards [agents], died bool [agents]).
+        The action is an int of a ``Discrete`` space, else an array of the space's shape and dtype. With many agents:
+        (next state, rewards [agents] of the declared dtype, died bool [agents]).
         """
         raise NotImplementedError
 
     def observation(self, state: StateT) -> Any:
-        """What an agent sees of a state (with many agents, each of them): an element of the observation space, a new
-        array at every call."""
+        """What an agent sees of a state (with many agents, each of them: [agents, ...]): an element of the observation
+        space, of its shape and dtype, a new array at every call."""
         raise NotImplementedError
 
     def action_mask(self, state: StateT) -> np.ndarray | None:
-        """Which actions are legal: bool, or None where all are; shown as ``info["action_mask"]``."""
+        """Which actions are legal: bool, [n] for ``Discrete(n)``, or None where all are; shown as
+        ``info["action_mask"]``."""
         return None
 
     def info(self, state: StateT) -> dict[str, Any]:
-        """Further values for ``info``."""
+        """Further values for ``info``: numbers or arrays, of the fast side's dtypes and of its shapes [N, ...] without
+        N."""
         return {}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin episode 0 of stream ``seed``, or the next episode of the present stream. ``options`` are ignored."""
+        """Begin episode 0 of stream ``seed``, or the next episode of the present stream. ``options`` are ignored.
+
+        Returns (observation, info), ``info["seed"]`` an int. Raises :class:`~simulacrum.errors.SeedError` for a seed
+        that is not in 0..2**64-1.
+        """
         if seed is not None:
             seed = unsigned(seed, 64, "seed")
             super().reset(seed=seed)
@@ -137,7 +159,12 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         return self._enter(state)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Advance by one step: (observation, reward, terminated, truncated, info)."""
+        """Advance by one step: (observation, reward, terminated, truncated, info).
+
+        The reward is a float that the declared dtype holds exactly, the flags are bools. Raises
+        :class:`~simulacrum.errors.ActionError` for an action outside the space, ``ResetNeeded`` where no episode runs,
+        and with many agents :class:`~simulacrum.errors.OutputError` for rewards or deaths of another shape or dtype.
+        """
         if self._over:
             what = "the episode is over" if self._state is not None else "no episode has begun"
             raise gymnasium.error.ResetNeeded(f"step: {what}; call reset() first")
@@ -163,7 +190,10 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         return self.observation(state), float(self._reward_type(reward)), terminated, truncated, infos
 
     def get_state(self) -> dict[str, dict[str, Any]]:
-        """``{"state": {field: value}, "clock": {"seed", "episode", "t"}}``: copies. ``t`` is in the clock."""
+        """``{"state": {field: value}, "clock": {"seed", "episode", "t"}}``: copies. ``t`` is in the clock.
+
+        Raises ``ResetNeeded`` before the first reset.
+        """
         if self._state is None:
             raise gymnasium.error.ResetNeeded("get_state: no episode has begun; call reset() first")
         clock = {"seed": self._seed, "episode": self._episode, "t": self._t}
@@ -185,7 +215,8 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
         return self._enter(state)
 
     def render(self) -> Any:
-        """The frame of the present state in ``render_mode``: text, an RGB array, or None after showing it."""
+        """The frame of the present state in ``render_mode``: text, an RGB array uint8 [H, W, 3], or None after showing
+        it. Raises ``ResetNeeded`` before the first reset."""
         if self.render_mode is None:
             gymnasium.logger.warn("render: no render_mode was given; make the environment with render_mode='ansi'")
             return None
@@ -266,6 +297,15 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
 
 
 def state_of(env: ReferenceEnv[StateT]) -> StateT:
-    """The state dataclass of a reference, as it is: for the harness and for renderers, to read and not to change."""
+    """The state dataclass of a reference, as it is: for the harness and for renderers, to read and not to change.
+
+    Example:
+        >>> from simulacrum.reference import state_of
+        >>> from simulacrum.spec import Package
+        >>> env = Package.read("envs/toywalk").reference()
+        >>> _ = env.reset(seed=7)
+        >>> state_of(env)
+        State(position=1, t=0)
+    """
     state: StateT = env._state
     return state

@@ -31,6 +31,13 @@ def register_known() -> list[str]:
 
     ``import simulacrum`` does so; call it again for packages that have come since. A package that cannot be registered
     is left out: ``simulacrum list`` tells why.
+
+    Example:
+        >>> import gymnasium
+        >>> from simulacrum.registry import register_known
+        >>> added = register_known()
+        >>> "simulacrum/toywalk-v0" in gymnasium.registry
+        True
     """
     added = []
     for identifier in dict.fromkeys(one.id for one in known()):
@@ -59,7 +66,15 @@ def make_reference(
 
     ``config`` names one of its configurations, if it has any; None is the first of them. ``render_options`` are
     keywords of the package's renderer. What ``gymnasium.make`` calls. Raises
-    :class:`~simulacrum.errors.GateError` where no fresh report admits it.
+    :class:`~simulacrum.errors.GateError` where no fresh report admits it, :class:`~simulacrum.errors.PackageError`
+    where there is no such environment.
+
+    Example:
+        >>> from simulacrum.registry import make_reference
+        >>> env = make_reference("simulacrum/toywalk-v0", render_mode="ansi")
+        >>> _ = env.reset(seed=0)
+        >>> print(env.render())
+        |. . . A . . . . . . G|  position -2  step 0/60
     """
     from .harness.gate import admit
 
@@ -99,6 +114,13 @@ def make_fast(
     eager, compiled or native, on the device; :class:`~simulacrum.errors.PackageError` where there is no such
     environment; ValueError for another ``form``, and for ``form="kernel"`` with ``compile``.
     ``functools.partial(make_fast, ID, [4])`` is a picklable factory for workers.
+
+    Example:
+        >>> import simulacrum
+        >>> env = simulacrum.make_fast("simulacrum/toywalk-v0", batch_size=[4], seed=0)
+        >>> td = env.rollout(10, break_when_any_done=False)
+        >>> td["next", "observation"].shape, td["next", "observation"].dtype
+        (torch.Size([4, 10, 2]), torch.float32)
     """
     from .harness.gate import admit_fast
 
@@ -128,7 +150,15 @@ def make_vector(
     """The fast side of an environment behind ``gymnasium.vector.VectorEnv``; what ``gymnasium.make_vec`` calls.
 
     ``options`` are those of :func:`make_fast` (``form``, ``config``, ``seed``, ``device``, ``compile`` ...), which
-    tells the errors as well.
+    tells the errors as well. Raises also ValueError for ``max_episode_steps``: the step cap is the environment's own.
+
+    Example:
+        >>> import gymnasium
+        >>> import simulacrum
+        >>> envs = gymnasium.make_vec("simulacrum/toywalk-v0", num_envs=3)
+        >>> observations, infos = envs.reset(seed=0)
+        >>> observations.shape, observations.dtype, infos["seed"].tolist()
+        ((3, 2), dtype('float32'), [0, 1, 2])
     """
     if max_episode_steps is not None:
         raise ValueError(

@@ -27,6 +27,8 @@ from .reference import ReferenceEnv
 from .rng.threefry import unsigned
 from .spec.agents import GROUP
 
+__all__ = ["FastVectorEnv"]
+
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 Infos = dict[str, Any]
@@ -66,7 +68,19 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
 
     Errors: :class:`~simulacrum.errors.ActionError` for actions of another shape or dtype, or outside the space (it
     names the row), :class:`~simulacrum.errors.SeedError` for seeds, ``gymnasium.error.ResetNeeded`` for a step before
-    a reset or, with autoresets disabled, after a row's end.
+    a reset or, with autoresets disabled, after a row's end; TypeError or ValueError for an argument of the constructor.
+
+    Example:
+        >>> import numpy as np
+        >>> from simulacrum.spec import Package
+        >>> from simulacrum.vector import FastVectorEnv
+        >>> envs = FastVectorEnv(Package.read("envs/toywalk").fast(batch_size=[3]), autoreset_mode="SameStep")
+        >>> observations, infos = envs.reset(seed=0)
+        >>> observations.shape, observations.dtype, envs.instance_seeds.tolist()
+        ((3, 2), dtype('float32'), [0, 1, 2])
+        >>> observations, rewards, terminations, truncations, infos = envs.step(np.array([1, 1, 0]))
+        >>> rewards.tolist()
+        [-1.0, -1.0, -1.0]
     """
 
     def __init__(
@@ -102,7 +116,7 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
 
     @property
     def instance_seeds(self) -> NDArray[np.uint64]:
-        """The seed of each row, uint64 [N]: the one in use, or before a reset the one that it will take."""
+        """The seed of each row, uint64 [N], the one in use, or before a reset the one that it will take."""
         return _numpy(self.fast.instance_seeds).view(np.uint64)
 
     @property
@@ -126,8 +140,8 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
                 this environment sees it too; others are ignored, as the reference ignores them.
 
         Returns:
-            (observations, infos): the observations of all rows, those outside the mask as they were; the infos of the
-            rows that were reset.
+            (observations, infos): the observations of all rows ([N, ...] in the space's dtype), those outside the mask
+            as they were; the infos of the rows that were reset.
 
         Raises:
             SeedError: a seed out of range or of another type, or not N of them.
@@ -151,7 +165,8 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observation(seen), infos
 
     def step(self, actions: Any) -> tuple[Any, NDArray[np.float64], Mask, Mask, Infos]:
-        """Advance all rows by one step: (observations, rewards, terminations, truncations, infos); see the class.
+        """Advance all rows by one step: (observations [N, ...], rewards float64 [N], terminations bool [N], truncations
+        bool [N], infos); see the class.
 
         Raises:
             ActionError: ``actions`` is no element of ``action_space``; the state is then unchanged.
@@ -192,7 +207,8 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observation(seen), rewards, _numpy(outcome.terminated), _numpy(outcome.truncated), infos
 
     def render(self) -> tuple[Any, ...] | None:
-        """The frame of every row's present state in ``render_mode``: texts, or RGB arrays uint8 [H, W, 3]."""
+        """The frame of every row's present state in ``render_mode``: texts, or RGB arrays uint8 [H, W, 3]. Raises
+        ``ResetNeeded`` before the first reset."""
         if self.render_mode is None:
             gymnasium.logger.warn("render: no render_mode was given; make the environment with render_mode='rgb_array'")
             return None

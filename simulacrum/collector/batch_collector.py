@@ -19,6 +19,8 @@ from ..fast.env import _cleared
 from ..spec.agents import GROUP
 from .memory import Memories, Recorder, Trajectories, Views, names_in, replaces
 
+__all__ = ["BatchCollector"]
+
 RUNNING = "running"  # the entry of a state_dict that TorchRL's own has not
 
 
@@ -46,6 +48,16 @@ class BatchCollector(Collector):
 
     Errors: TypeError for unknown options; ValueError for ``return_same_td=True``, which contradicts the class;
     :class:`~simulacrum.errors.ActionError` when the policy gives actions that are none.
+
+    Example:
+        >>> import simulacrum
+        >>> env = simulacrum.make_fast("simulacrum/toywalk-v0", batch_size=[4], seed=0)
+        >>> collector = simulacrum.BatchCollector(env, policy=None, frames_per_batch=40, total_frames=80)
+        >>> for batch in collector:
+        ...     batch.shape, batch["next", "reward"].shape, batch["next", "reward"].dtype
+        (torch.Size([4, 10]), torch.Size([4, 10, 1]), torch.float32)
+        (torch.Size([4, 10]), torch.Size([4, 10, 1]), torch.float32)
+        >>> collector.shutdown()
     """
 
     _carrier: TensorDictBase
@@ -77,7 +89,8 @@ class BatchCollector(Collector):
     # ------------------------------------------------------------------ batches
 
     def iterator(self) -> Iterator[TensorDictBase | None]:
-        """The batches; None for each where a replay buffer takes them."""
+        """The batches: TensorDicts ``[*batch_size, T]``, whose leaves have the dtypes of the environment's specs; None
+        for each where a replay buffer takes them."""
         if self.replay_buffer is not None:
             yield from super().iterator()
             return
@@ -96,7 +109,8 @@ class BatchCollector(Collector):
 
     @torch.no_grad()
     def rollout(self) -> TensorDictBase | None:
-        """The next ``frames_per_batch`` frames: a TensorDict ``[*batch_size, T]`` of its own, not post-processed."""
+        """The next ``frames_per_batch`` frames: a TensorDict ``[*batch_size, T]`` of its own, not post-processed; the
+        dtypes are those of the specs."""
         if not self._use_buffers:
             return super().rollout()
         if not self.direct:
@@ -110,7 +124,7 @@ class BatchCollector(Collector):
             return self._maybe_set_truncated(self._as_batch(self._collect()))
 
     def fake_tensordict(self) -> TensorDictBase:
-        """Zeros of the form of a batch."""
+        """Zeros of the form of a batch: ``[*batch_size, T]``, in the dtypes of the specs."""
         return self._in_new_memory(super().fake_tensordict) if self._use_buffers else super().fake_tensordict()
 
     def _in_new_memory(self, function: Callable[[], Any]) -> Any:

@@ -29,7 +29,7 @@ class StateAccess(EnvBase):
 
     @property
     def instance_seeds(self) -> Tensor:
-        """The seeds of the instances, int64 [N] (the bits of the u64): those in use, or those of the first reset."""
+        """The seeds of the instances, int64 [N] (the bits of the u64), those in use, or those of the first reset."""
         seeds = self._next_seeds if self._carry is None else self._carry.seed
         assert seeds is not None
         return seeds.clone()
@@ -54,7 +54,11 @@ class StateAccess(EnvBase):
 
     def get_state(self) -> TensorDict:
         """``("state", field)`` and ``("clock", "seed" | "episode" | "t")`` of every instance: copies, as ``reset(td,
-        set_state=True)`` takes them. ``t`` is in the clock; the seeds are the bits of the u64."""
+        set_state=True)`` takes them. Fields are ``[*batch_size, ...]`` in their dtypes; the clock is int64
+        ``[*batch_size]``, and holds ``t``; the seeds are the bits of the u64.
+
+        Raises :class:`~simulacrum.errors.StateError` before the first reset.
+        """
         return TensorDict(self._exposed(self._begun()), batch_size=self.batch_size, device=self.device)
 
     def _begun(self) -> Carry:

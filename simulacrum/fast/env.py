@@ -26,6 +26,8 @@ from .plain import OUTCOME, PlainSteps
 from .probe import Forms, probe
 from .specs import torch_dtype
 
+__all__ = ["FastEnv"]
+
 StateT = TypeVar("StateT")
 RESETS = ("rows", "masked")
 
@@ -68,7 +70,19 @@ class FastEnv(PlainSteps, StateAccess, Compiling, MadeSpecs, Generic[StateT], me
 
     Errors: :class:`~simulacrum.errors.ActionError`, :class:`~simulacrum.errors.SeedError`,
     :class:`~simulacrum.errors.StateError`; :class:`~simulacrum.errors.OutputError` when the subclass returns another
-    shape or dtype than it declares.
+    shape or dtype than it declares, :class:`~simulacrum.errors.SpecError` when it lacks what it is to declare;
+    ValueError for another argument that is none.
+
+    Example:
+        >>> import torch
+        >>> from simulacrum.spec import Package
+        >>> env = Package.read("envs/toywalk").fast(batch_size=[3], seed=0)
+        >>> td = env.reset().set("action", torch.ones(3, dtype=torch.int64))
+        >>> done, td = env.step_and_maybe_reset(td)
+        >>> td["observation"].shape, td["observation"].dtype
+        (torch.Size([3, 2]), torch.float32)
+        >>> env.get_state()["state", "position"].tolist()
+        [-1, -1, -1]
     """
 
     environment: ClassVar[Environment]
@@ -138,7 +152,10 @@ class FastEnv(PlainSteps, StateAccess, Compiling, MadeSpecs, Generic[StateT], me
         raise NotImplementedError
 
     def transition(self, state: StateT, action: Tensor, draw: Draw) -> tuple[StateT, Tensor, Tensor]:
-        """(next state, reward [N], terminated bool [N]) from a state, actions and the step slots' draws."""
+        """(next state, reward [N], terminated bool [N]) from a state, actions and the step slots' draws.
+
+        Actions are [N, ...] of the action space's shape and dtype, the reward is of the declared dtype.
+        """
         raise NotImplementedError
 
     def observation(self, state: StateT) -> Any:
@@ -146,30 +163,31 @@ class FastEnv(PlainSteps, StateAccess, Compiling, MadeSpecs, Generic[StateT], me
         raise NotImplementedError
 
     def action_mask(self, state: StateT) -> Tensor | None:
-        """Which actions are legal: bool [N, ...], or None where all are; shown as ``action_mask``."""
+        """Which actions are legal: bool [N, ...], [N, n] for ``Discrete(n)``, or None where all are; shown as
+        ``action_mask``."""
         return None
 
     def info(self, state: StateT) -> dict[str, Tensor]:
-        """Further values [N, ...], shown under ``("info", name)``."""
+        """Further values [N, ...] of any dtype, shown under ``("info", name)``."""
         return {}
 
     def float32(self, value: float | Sequence[Any]) -> Tensor:
-        """A constant (or nested lists of them) as a float32 tensor on the environment's device.
+        """A constant, or nested lists of them, as a float32 tensor [] or [...] on the environment's device.
 
         Exact, independent of the default dtype, and division by it is a true division on every device.
         """
         return self.constant(value, torch.float32)
 
     def float64(self, value: float | Sequence[Any]) -> Tensor:
-        """The same in float64."""
+        """The same in float64, [] or [...]."""
         return self.constant(value, torch.float64)
 
     def int32(self, value: int | Sequence[Any]) -> Tensor:
-        """The same in int32."""
+        """The same in int32, [] or [...]."""
         return self.constant(value, torch.int32)
 
     def constant(self, value: Any, dtype: torch.dtype) -> Tensor:
-        """The same in any dtype, from arrays too. Constants are made once; never write to one."""
+        """The same in any dtype, from arrays too: [] or [...]. Constants are made once; never write to one."""
         value = value.tolist() if hasattr(value, "tolist") else value
         key = (repr(value), dtype)
         if torch.compiler.is_compiling() and key in self._places:

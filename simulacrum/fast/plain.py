@@ -37,7 +37,8 @@ class PlainSteps:
 
     @property
     def instance_episodes(self) -> Tensor:
-        """The running episode of every instance, int64 [N]: a copy."""
+        """The running episode of every instance, int64 [N], a copy. Raises :class:`~simulacrum.errors.StateError`
+        before the first reset."""
         return self._begun().episode.clone()
 
     def plain_reset(
@@ -51,7 +52,7 @@ class PlainSteps:
             mask: bool [N], the rows to reset; None for all. The very first reset begins every row.
 
         Returns:
-            The observations of all rows by key, those outside the mask of the state in which they stay.
+            The observations [N, ...] of all rows by key, those outside the mask of the state in which they stay.
         """
         carry, own = self._carry, self._next_seeds
         if carry is None or (own is not None and mask is None):
@@ -74,6 +75,9 @@ class PlainSteps:
 
     def plain_step(self, action: Tensor, waiting: Tensor | None = None) -> Outcome:
         """One step of every row, and no reset; but the rows that are ``waiting`` (bool [N]) begin their next episode.
+
+        The action is [N, ...]; the outcome has ``observation`` ([N, ...] by key), ``reward`` [N] and flags bool [N].
+        Raises :class:`~simulacrum.errors.StateError` before the first reset.
 
         Those rows show their first observation, reward 0 and no flag. Their actions are applied to nothing that stays,
         yet must be elements of the space. No transition is computed from a state in which an episode has ended.
@@ -102,7 +106,11 @@ class PlainSteps:
         )
 
     def plain_step_and_reset(self, action: Tensor) -> tuple[Outcome, Fields]:
-        """One step of every row, and the next episode of those that ended: what the step showed, what is seen now."""
+        """One step of every row, and the next episode of those that ended: what the step showed, what is seen now.
+
+        As :meth:`plain_step` tells it: actions [N, ...], an outcome with flags bool [N], then observations [N, ...] by
+        key. Raises :class:`~simulacrum.errors.StateError` before the first reset.
+        """
         _, outcome, seen = self._fused(action)
         reward = outcome.reward.reshape(self._rows, *(() if self._agents is None else (self._agents,)))
         flags = (value.reshape(self._rows) for value in outcome[2:])
@@ -112,10 +120,12 @@ class PlainSteps:
         """One step of every row, and the next episode of those that ended, written into the caller's memory.
 
         Args:
-            action: ``[N, ...]``, elements of the space: not checked here.
+            action: ``[N, ...]`` of the space's dtype, elements of the space: not checked here.
             ended: contiguous tensors that take what the step shows: the observations by key (``[N, ...]``), ``reward``
                 and the flags ``terminated``, ``truncated`` and ``done`` (``[N]`` or ``[N, 1]``).
             now: contiguous tensors that take the observations with which the next step begins, by key.
+
+        Raises :class:`~simulacrum.errors.StateError` before the first reset.
         """
         _, outcome, seen = self._fused(action)
         shown = {**outcome.observation, **{name: getattr(outcome, name) for name in OUTCOME}}

@@ -31,6 +31,8 @@ from .legal import check_states
 from .memory import Memory
 from .outputs import FLAGS, Outputs, Shown
 
+__all__ = ["KernelEnv"]
+
 _forked = False  # this process: threads that a loop had in its parent are not here, and a loop would wait for them
 
 
@@ -73,6 +75,17 @@ class KernelEnv(FastEnv[Any]):
         ValueError: a device other than the CPU, or ``compile=True``.
         StateError: injected values outside the spec's bounds that the kernel's memory cannot hold; with ``block`` 1
             any state outside the bounds, or that breaks an invariant of ``checks.py``.
+
+    Example:
+        >>> import torch
+        >>> from simulacrum.spec import Package
+        >>> env = Package.read("envs/toywalk").forms["kernel"](batch_size=[3], seed=0)
+        >>> td = env.reset().set("action", torch.ones(3, dtype=torch.int64))
+        >>> done, td = env.step_and_maybe_reset(td)
+        >>> done["next", "reward"].tolist()
+        [[-1.0], [-1.0], [-1.0]]
+        >>> env.state_views()["position"][0, :3].tolist()
+        [-1, -1, -1]
     """
 
     shows: ClassVar[dict[Any, tuple[Any, tuple[int, ...]]]] = {}
@@ -88,7 +101,11 @@ class KernelEnv(FastEnv[Any]):
 
     @classmethod
     def layout(cls) -> Layout:
-        """How rows lie in memory."""
+        """How rows lie in memory: the fields, the action and what is seen, each with its key, dtypes and shape [...].
+
+        Raises :class:`~simulacrum.errors.SpecError` for a spec that a kernel cannot hold,
+        :class:`~simulacrum.errors.PackageError` for a class outside of a package.
+        """
         package = package_of(cls.__module__) or Package.read(Path(inspect.getfile(cls)).parent)
         return _layout(package, cls)
 
@@ -157,7 +174,7 @@ class KernelEnv(FastEnv[Any]):
     def state_views(self) -> dict[str, NDArray[Any]]:
         """The state's fields and ``t`` by name: read-only arrays over the loop's own memory, no copies.
 
-        Of the narrow types that are kept: ``[N, *shape]``; fields of at most 64 elements in blocks of 128 rows are
+        Of the narrow dtypes that are kept: ``[N, *shape]``; fields of at most 64 elements in blocks of 128 rows are
         ``[blocks, 128, *shape]``, the last block filled up with copies of the last row. They show each later step; a
         full reset may begin other memory. Raises :class:`StateError` before the first reset.
         """
@@ -165,17 +182,20 @@ class KernelEnv(FastEnv[Any]):
 
     @property
     def step_bytes(self) -> int:
-        """The bytes that a step of all rows moves: state and clock read and written, the action, and what is shown. Of
-        rows that are seen one at a time the state is left out: a step touches little of a board."""
+        """The bytes that a step of all rows moves, with state and clock read and written, the action, what is shown.
+
+        Of rows that are seen one at a time the state is left out: a step touches little of a board.
+        """
         layout = self._core.layout
         kept = sum(part.count * part.kept.itemsize for part in layout.fields) if self.block > 1 else 0
         state = 2 * kept + 2 * 4 + 2 * 4
         return self._rows * (state + layout.action.count * layout.action.dtype.itemsize) + self._outputs.step_bytes
 
     def step_into(self, action: Tensor, ended: Fields, now: Fields) -> None:
-        """As :meth:`FastEnv.step_into`, but straight into the tensors; action values are checked.
+        """As :meth:`FastEnv.step_into`, but straight into the tensors [N, ...]; action values are checked.
 
-        Raises :class:`OutputError` for a tensor of another dtype or size, or one that is not contiguous.
+        Raises :class:`~simulacrum.errors.OutputError` for a tensor of another dtype or size, or one that is not
+        contiguous, :class:`~simulacrum.errors.ActionError` for actions that are none.
         """
         self._check_targets(ended, {**self._target_forms, **self._outcome_forms})
         self._check_targets(now, self._target_forms)
@@ -233,7 +253,8 @@ class KernelEnv(FastEnv[Any]):
         return found
 
     def plain_step(self, action: Tensor, waiting: Tensor | None = None) -> Outcome:
-        """As :meth:`FastEnv.plain_step`. Raises ValueError for a mask of another form: a loop would read beyond it."""
+        """As :meth:`FastEnv.plain_step`. Raises ValueError for a mask that is not bool [N], which a loop would read
+        beyond, :class:`~simulacrum.errors.ActionError` for actions that are none."""
         if waiting is not None and (waiting.dtype is not torch.bool or waiting.shape != (self._rows,)):
             raise ValueError(f"waiting: expected bool [{self._rows}], got {waiting.dtype} {list(waiting.shape)}")
         outcome = self._core.empty_outcome(self._rows)

@@ -18,7 +18,17 @@ Shape = Sequence[int] | None
 
 
 class Phase:
-    """Which slots may be drawn: those of a reset or those of a step, each with the counter word of its index 0."""
+    """Which slots may be drawn: those of a reset or those of a step, each with the counter word of its index 0.
+
+    Raises :class:`DrawError` for a slot outside 0..239, :class:`DrawTypeError` for one that is no integer.
+
+    Example:
+        >>> from simulacrum.rng import Draw, Phase
+        >>> Draw.at(0, 0, 0, Phase("step", [1])).bernoulli(0, 0.5)
+        Traceback (most recent call last):
+            ...
+        simulacrum.errors.DrawError: slot 0 cannot be drawn in the step phase, which has slots [1]
+    """
 
     __slots__ = ("counters", "name")
 
@@ -31,7 +41,11 @@ class Phase:
                 raise DrawError(f"slot: expected 0..{MAX_SLOT}, got {slot}")
 
     def counter(self, slot: int, index: int, count: int = 1) -> int:
-        """The second counter word of element ``index`` of ``slot``, when ``count`` elements from there fit."""
+        """The second counter word of element ``index`` of ``slot``, when ``count`` elements from there fit.
+
+        Raises :class:`DrawError` for a slot of another phase or an index out of range, :class:`DrawTypeError` for
+        another type.
+        """
         if not isinstance(slot, int):
             raise DrawTypeError(f"slot: expected a member of Slots (an int), got {slot!r}")
         base = self.counters.get(slot)

@@ -36,7 +36,17 @@ class Draw:
     NumPy array of that shape, whose elements have, row-major, the indices ``index``, ``index + 1`` ...
 
     Errors: :class:`~simulacrum.errors.DrawError` for a value out of range or a slot of the other phase,
-    :class:`~simulacrum.errors.DrawTypeError` for a value of the wrong type. Source: DESIGN, Randomness.
+    :class:`~simulacrum.errors.DrawTypeError` for a value of the wrong type. Source: docs/randomness.md.
+
+    Example:
+        >>> from simulacrum.rng import Draw
+        >>> draw = Draw.at(seed=7, episode=0, t=3)
+        >>> draw.randint(5, 10, shape=(4,))
+        array([2, 1, 6, 8], dtype=int32)
+        >>> draw.randint(5, 10, index=3)  # the same draw, whatever came before it
+        8
+        >>> draw.uniform(0), draw.bernoulli(1, 0.25), hex(draw.bits(4))
+        (np.float32(0.9202997), False, '0xb15eb8f5')
     """
 
     __slots__ = ("_k0", "_k1", "_phase", "_t")
@@ -48,17 +58,22 @@ class Draw:
 
     @classmethod
     def at(cls, seed: int, episode: int, t: int, phase: Phase = ANY_PHASE) -> Draw:
-        """The draws at step ``t`` (0..2**32-1) of an episode (0..2**32-1) of a seed (0..2**64-1)."""
+        """The draws at step ``t`` (0..2**32-1) of an episode (0..2**32-1) of a seed (0..2**64-1).
+
+        Raises :class:`~simulacrum.errors.SeedError` for a seed or an episode out of range,
+        :class:`~simulacrum.errors.DrawError` for such a ``t``, :class:`~simulacrum.errors.DrawTypeError` for one that
+        is no integer.
+        """
         return cls(episode_key(seed, episode), step_counter(t), phase)
 
     def bits(self, slot: int, width: int = 32, *, index: int = 0, shape: Shape = None) -> Any:
-        """32 or 64 uniform bits: an int in 0..2**width-1, or an array of int64 (32 bits) or uint64 (64 bits)."""
+        """32 or 64 uniform bits: an int in 0..2**width-1, or ``[*shape]`` of int64 (32 bits) or uint64 (64)."""
         if bit_width(width) == 32:
             return self._elements(slot, index, shape, np.int64, lambda x0, x1: x0)
         return self._elements(slot, index, shape, np.uint64, lambda x0, x1: x0 << 32 | x1)
 
     def uniform(self, slot: int, *, index: int = 0, shape: Shape = None, dtype: Any = "float32") -> Any:
-        """Uniform on [0, 1): float32 with 24 bits or float64 with 53."""
+        """Uniform on [0, 1): float32 with 24 bits or float64 with 53, a scalar or an array ``[*shape]``."""
         if float_dtype(dtype) == "float32":
             return self._elements(slot, index, shape, np.float32, lambda x0, x1: np.float32((x0 >> 8) * 2.0**-24))
         return self._elements(
@@ -66,7 +81,7 @@ class Draw:
         )
 
     def randint(self, slot: int, n: int, *, index: int = 0, shape: Shape = None) -> Any:
-        """Uniform on 0..n-1, 1 <= n <= 2**31: an int, or an array of int32. The bias is below n / 2**64."""
+        """Uniform on 0..n-1, 1 <= n <= 2**31: an int, or int32 ``[*shape]``. The bias is below n / 2**64."""
         n = randint_bound(n)
         if shape is None:
             x0, x1 = threefry2x32(self._k0, self._k1, self._t, self._phase.counter(slot, index))
@@ -74,14 +89,14 @@ class Draw:
         return self._elements(slot, index, shape, np.int32, lambda x0, x1: (x0 * n + (x1 * n >> 32)) >> 32)
 
     def bernoulli(self, slot: int, p: float, *, index: int = 0, shape: Shape = None) -> Any:
-        """True with probability p (a Python float; 0, or 2**-32 to 1): a bool, or an array of bool."""
+        """True with probability p (a Python float; 0, or 2**-32 to 1): a bool, or bool ``[*shape]``."""
         threshold = bernoulli_threshold(p)
         if shape is None:
             return threefry2x32(self._k0, self._k1, self._t, self._phase.counter(slot, index))[0] < threshold
         return self._elements(slot, index, shape, np.bool_, lambda x0, x1: x0 < threshold)
 
     def categorical(self, slot: int, weights: Iterable[float], *, index: int = 0, shape: Shape = None) -> Any:
-        """i with probability weights[i] / sum(weights), the weights static: an int, or an array of int32."""
+        """i with probability weights[i] / sum(weights), the weights static: an int, or int32 ``[*shape]``."""
         thresholds = _thresholds(float_weights(weights))
         return self._elements(slot, index, shape, np.int32, lambda x0, x1: bisect_right(thresholds, x0))
 

@@ -10,6 +10,8 @@ import numpy as np
 from ..errors import DrawError
 from .arguments import Shape, bit_width, float_dtype, items
 
+__all__ = ["FixedDraw", "FixedRows"]
+
 Convert = Callable[[Any, str], Any]
 
 
@@ -35,6 +37,18 @@ class FixedDraw:
         outcomes: by slot number: one value, or a list by index.
         convert: makes an outcome (a number, or an array of the draw's shape) and the name of its dtype into what a
             draw gives; by default what the plain form gives.
+
+    The methods are those of :class:`simulacrum.rng.Draw`, and so are shapes ``[*shape]`` and dtypes. Raises
+    :class:`~simulacrum.errors.DrawError` for a draw of which no outcome is stated, and that or
+    :class:`~simulacrum.errors.DrawTypeError` for an argument that is none.
+
+    Example:
+        >>> from simulacrum.rng.fixed import FixedDraw
+        >>> draw = FixedDraw({0: 4, 1: [True, False]})
+        >>> draw.randint(0, n=6), draw.bernoulli(1, 0.5, shape=(2,)).tolist()
+        (4, [True, False])
+        >>> draw.asked
+        [(0, 'randint', 1, (6,)), (1, 'bernoulli', 2, (0.5,))]
     """
 
     def __init__(self, outcomes: Mapping[int, Any], convert: Convert = plain) -> None:
@@ -48,27 +62,27 @@ class FixedDraw:
         return 1
 
     def bits(self, slot: int, width: int = 32, *, index: int = 0, shape: Shape = None) -> Any:
-        """The stated outcome."""
+        """The stated outcome: a scalar, or int64 or uint64 ``[*shape]``."""
         return self._outcome(slot, "bits", (width,), index, shape, "uint64" if bit_width(width) == 64 else "int64")
 
     def uniform(self, slot: int, *, index: int = 0, shape: Shape = None, dtype: Any = "float32") -> Any:
-        """The stated outcome."""
+        """The stated outcome: a scalar, or float32 or float64 ``[*shape]``."""
         return self._outcome(slot, "uniform", (), index, shape, float_dtype(dtype))
 
     def randint(self, slot: int, n: int, *, index: int = 0, shape: Shape = None) -> Any:
-        """The stated outcome."""
+        """The stated outcome: a scalar, or int32 ``[*shape]``."""
         return self._outcome(slot, "randint", (n,), index, shape)
 
     def bernoulli(self, slot: int, p: float, *, index: int = 0, shape: Shape = None) -> Any:
-        """The stated outcome."""
+        """The stated outcome: a scalar, or bool ``[*shape]``."""
         return self._outcome(slot, "bernoulli", (p,), index, shape, "bool")
 
     def categorical(self, slot: int, weights: Any, *, index: int = 0, shape: Shape = None) -> Any:
-        """The stated outcome."""
+        """The stated outcome: a scalar, or int32 ``[*shape]``."""
         return self._outcome(slot, "categorical", (list(weights),), index, shape)
 
     def permutation(self, slot: int, n: int, *, index: int = 0) -> Any:
-        """The stated outcome."""
+        """The stated outcome: int32 [n]."""
         return self._outcome(slot, "permutation", (n,), index, (n,))
 
     def _outcome(
@@ -91,13 +105,21 @@ class FixedDraw:
 
 
 class FixedRows(FixedDraw):
-    """The same for N rows at once, each with outcomes of its own: tensors [N, *shape] of the real draws' dtypes.
+    """The same for N rows at once, each with outcomes of its own: tensors ``[N, *shape]`` of the real draws' dtypes.
 
     Args:
         outcomes: by slot number: an array [N], or [N, K] by index.
         rows: N.
-        convert: makes an array [N, *shape] and the name of its dtype into what a draw gives; by default a tensor on
+        convert: makes an array ``[N, *shape]`` and the name of its dtype into what a draw gives; by default a tensor on
             the CPU.
+
+    Raises :class:`~simulacrum.errors.DrawError` as :class:`FixedDraw`.
+
+    Example:
+        >>> import numpy as np
+        >>> from simulacrum.rng.fixed import FixedRows
+        >>> FixedRows({0: np.array([4, 2])}, rows=2).randint(0, n=6)
+        tensor([4, 2], dtype=torch.int32)
     """
 
     def __init__(self, outcomes: Mapping[int, np.ndarray], rows: int, convert: Convert = tensor) -> None:

@@ -29,6 +29,8 @@ from .arguments import (
 from .operators import begin_words, both_words, threefry2x32, threefry_words
 from .threefry import INSTANCE_COUNTER, WORD, seed_key, unsigned
 
+__all__ = ["Draw", "episode_keys", "instance_seeds", "seed_bits", "seed_keys"]
+
 SIGN_BIT = -(1 << 63)
 WORD_SIGN = -(1 << 31)
 
@@ -41,7 +43,14 @@ def _signed(word: int) -> int:
 
 
 def seed_keys(seeds: Tensor) -> tuple[Tensor, Tensor]:
-    """The keys (int32 [N], int32 [N]) of seeds: int64 [N], the bits of the u64."""
+    """The keys (int32 [N], int32 [N]) of seeds: int64 [N], the bits of the u64. Raises :class:`DrawTypeError`.
+
+    Example:
+        >>> import torch
+        >>> from simulacrum.rng.tensor import seed_keys
+        >>> [word.tolist() for word in seed_keys(torch.tensor([2**32 + 5, 7]))]
+        [[1, 0], [5, 7]]
+    """
     check_int64(seeds, "seed")
     return operators.seed_keys(seeds)
 
@@ -52,7 +61,16 @@ def _unsigned64(x0: Tensor, x1: Tensor) -> Tensor:
 
 
 def episode_keys(seeds: Tensor, episodes: Tensor) -> tuple[Tensor, Tensor]:
-    """The keys of episodes (int64 [N]) of instance seeds (int64 [N], u64 bits): two int32 [N]."""
+    """The keys of episodes (int64 [N]) of instance seeds (int64 [N], u64 bits): two int32 [N].
+
+    Raises :class:`DrawTypeError` for seeds of another shape or dtype.
+
+    Example:
+        >>> import torch
+        >>> from simulacrum.rng.tensor import episode_keys
+        >>> [word.tolist() for word in episode_keys(torch.tensor([7]), torch.tensor([0]))]
+        [[483281729], [908507045]]
+    """
     check_int64(seeds, "seed")
     k0, k1 = begin_words(seeds, episodes, []).unbind(0)
     return k0.squeeze(0), k1.squeeze(0)
@@ -109,7 +127,16 @@ def _by_range(ranges: Sequence[Range], words: Tensor) -> dict[Range, Tensor]:
 
 
 def instance_seeds(seed: int, instances: Tensor) -> Tensor:
-    """What ``set_seed(seed)`` gives to instances (int64 [N]): int64 [N], the bits of the u64."""
+    """What ``set_seed(seed)`` gives to instances (int64 [N]): int64 [N], the bits of the u64.
+
+    Raises :class:`SeedError` for a number out of range, :class:`DrawTypeError` for instances of another shape or dtype.
+
+    Example:
+        >>> import torch
+        >>> from simulacrum.rng.tensor import instance_seeds
+        >>> instance_seeds(5, torch.tensor([1])).tolist()
+        [4523003082147852384]
+    """
     high, low = seed_key(seed)
     check_words(instances, "instance")
     k0 = torch.full(instances.shape, _signed(high), dtype=torch.int32, device=instances.device)
@@ -119,7 +146,13 @@ def instance_seeds(seed: int, instances: Tensor) -> Tensor:
 
 
 def seed_bits(seed: int) -> int:
-    """A seed in 0..2**64-1 as the int64 of the same bits."""
+    """A seed in 0..2**64-1 as the int64 of the same bits. Raises :class:`SeedError`.
+
+    Example:
+        >>> from simulacrum.rng.tensor import seed_bits
+        >>> seed_bits(2**64 - 1)
+        -1
+    """
     seed = unsigned(seed, 64, "seed")
     return seed - (1 << 64) if seed >> 63 else seed
 
@@ -143,8 +176,17 @@ class Draw:
     """The draws of one step of N instances: keys int32 [N], step counters int64 [N].
 
     The methods, their arguments and their bits are those of :class:`simulacrum.rng.Draw`; results have the shape [N],
-    or [N, *shape]. dtypes: ``bits`` int64 (of 64 bits: the bits of the u64), ``uniform`` float32 or float64,
-    ``randint``, ``categorical`` and ``permutation`` int32, ``bernoulli`` bool.
+    or ``[N, *shape]``. dtypes: ``bits`` int64 (of 64 bits: the bits of the u64), ``uniform`` float32 or float64,
+    ``randint``, ``categorical`` and ``permutation`` int32, ``bernoulli`` bool. So are the errors: :class:`DrawError`,
+    :class:`DrawTypeError`.
+
+    Example:
+        >>> import torch
+        >>> from simulacrum.rng.tensor import Draw
+        >>> seeds, episodes = torch.tensor([7, 8, 9]), torch.zeros(3, dtype=torch.int64)
+        >>> draw = Draw.at(seeds, episodes, t=torch.tensor([3, 3, 3]))
+        >>> draw.randint(2, n=6).tolist(), draw.uniform(0, shape=(2,)).shape
+        ([1, 2, 2], torch.Size([3, 2]))
     """
 
     def __init__(
@@ -156,25 +198,29 @@ class Draw:
 
     @property
     def rows(self) -> int:
-        """N, the number of rows that the draws are for: what a state that draws nothing needs to know its size."""
+        """N, the number of rows that the draws are for, by which a state that draws nothing knows its size."""
         return self._t.shape[0]
 
     @classmethod
     def at(cls, seeds: Tensor, episodes: Tensor, t: Tensor, phase: Phase = ANY_PHASE) -> Draw:
-        """The draws at steps ``t`` of episodes of seeds: three int64 [N], the seeds as the bits of the u64."""
+        """The draws at steps ``t`` of episodes of seeds: three int64 [N], the seeds as the bits of the u64.
+
+        Raises :class:`SeedError` for an episode and :class:`DrawError` for a ``t`` outside 0..2**32-1,
+        :class:`DrawTypeError` for another shape or dtype.
+        """
         check_words(episodes, "episode")
         check_words(t, "t", DrawError)
         return cls(*episode_keys(seeds, episodes), t, phase)
 
     def bits(self, slot: int, width: int = 32, *, index: int = 0, shape: Shape = None) -> Tensor:
-        """32 or 64 uniform bits, int64 [N, *shape]: 0..2**32-1, or the bits of the u64."""
+        """32 or 64 uniform bits, int64 ``[N, *shape]``: 0..2**32-1, or the bits of the u64."""
         if bit_width(width) == 32:
             return self._words(slot, index, shape)[0]
         sizes, count = items(shape)
         return self._shaped(_unsigned64(*self._lanes(slot, index, count)), sizes)
 
     def uniform(self, slot: int, *, index: int = 0, shape: Shape = None, dtype: Any = "float32") -> Tensor:
-        """Uniform on [0, 1): float32 with 24 bits or float64 with 53, [N, *shape]."""
+        """Uniform on [0, 1): float32 with 24 bits or float64 with 53, ``[N, *shape]``."""
         if float_dtype(dtype) == "float32":
             sizes, count = items(shape)
             x0 = self._shaped(self._lanes(slot, index, count)[0], sizes)
@@ -183,13 +229,13 @@ class Draw:
         return (x0 << 21 | x1 >> 11).to(torch.float64) * 2.0**-53
 
     def randint(self, slot: int, n: int, *, index: int = 0, shape: Shape = None) -> Tensor:
-        """Uniform on 0..n-1, 1 <= n <= 2**31: int32 [N, *shape]."""
+        """Uniform on 0..n-1, 1 <= n <= 2**31: int32 ``[N, *shape]``."""
         n = randint_bound(n)
         x0, x1 = self._words(slot, index, shape)
         return ((x0 * n + (x1 * n >> 32)) >> 32).to(torch.int32)
 
     def bernoulli(self, slot: int, p: float, *, index: int = 0, shape: Shape = None) -> Tensor:
-        """True with probability p (a Python float; 0, or 2**-32 to 1): bool [N, *shape]."""
+        """True with probability p (a Python float; 0, or 2**-32 to 1): bool ``[N, *shape]``."""
         threshold = bernoulli_threshold(p)
         sizes, count = items(shape)
         x0 = self._shaped(self._lanes(slot, index, count)[0], sizes)
@@ -198,7 +244,7 @@ class Draw:
         return (x0 ^ WORD_SIGN) < threshold + WORD_SIGN  # unsigned, in 32 bits
 
     def categorical(self, slot: int, weights: Iterable[float], *, index: int = 0, shape: Shape = None) -> Tensor:
-        """i with probability weights[i] / sum(weights), the weights static: int32 [N, *shape]."""
+        """i with probability weights[i] / sum(weights), the weights static: int32 ``[N, *shape]``."""
         thresholds = categorical_thresholds(float_weights(weights))
         x0, _ = self._words(slot, index, shape)
         limits = torch.tensor(thresholds, dtype=torch.int64, device=x0.device)
@@ -217,7 +263,7 @@ class Draw:
         return made[0].t(), made[1].t()
 
     def _words(self, slot: int, index: int, shape: Shape) -> tuple[Tensor, Tensor]:
-        """Both output words as int64 in 0..2**32-1, [N, *shape]."""
+        """Both output words as int64 in 0..2**32-1, ``[N, *shape]``."""
         sizes, count = items(shape)
         x0, x1 = self._lanes(slot, index, count)
         return self._shaped(x0.to(torch.int64) & WORD, sizes), self._shaped(x1.to(torch.int64) & WORD, sizes)

@@ -22,6 +22,11 @@ def threefry2x32(k0: int, k1: int, c0: int, c1: int) -> Key:
     """The block function: key ``(k0, k1)``, counter ``(c0, c1)``, each word in 0..2**32-1, to two such words.
 
     Unrolled, because it is the reference's hot path. ``x0`` is masked at the end only: it gathers few carries.
+
+    Example:
+        >>> from simulacrum.rng import threefry2x32
+        >>> [f"{word:08x}" for word in threefry2x32(0, 0, 0, 0)]  # the first of Random123's known answers
+        ['6b200159', '99ba4efe']
     """
     k2 = k0 ^ k1 ^ PARITY
     x0 = c0 + k0 & WORD
@@ -96,17 +101,35 @@ def unsigned(value: int, bits: int, name: str) -> int:
 
 
 def seed_key(seed: int) -> Key:
-    """The key of a seed in 0..2**64-1: its high and its low word, in JAX's order."""
+    """The key of a seed in 0..2**64-1: its high and its low word, in JAX's order. Raises :class:`SeedError`.
+
+    Example:
+        >>> from simulacrum.rng import seed_key
+        >>> seed_key(2**32 + 5)
+        (1, 5)
+    """
     seed = unsigned(seed, 64, "seed")
     return seed >> 32, seed & WORD
 
 
 def episode_key(seed: int, episode: int) -> Key:
-    """The key from which episode 0, 1, 2 ... (< 2**32) of an instance seed draws."""
+    """The key from which episode 0, 1, 2 ... (< 2**32) of an instance seed draws. Raises :class:`SeedError`.
+
+    Example:
+        >>> from simulacrum.rng import episode_key
+        >>> episode_key(7, 0)
+        (483281729, 908507045)
+    """
     return threefry2x32(*seed_key(seed), unsigned(episode, 32, "episode"), EPISODE_COUNTER)
 
 
 def instance_seed(seed: int, instance: int) -> int:
-    """The 64-bit seed that ``set_seed(seed)`` gives to instance 0, 1, 2 ... (< 2**32)."""
+    """The 64-bit seed that ``set_seed(seed)`` gives to instance 0, 1, 2 ... (< 2**32). Raises :class:`SeedError`.
+
+    Example:
+        >>> from simulacrum.rng import instance_seed
+        >>> instance_seed(5, 1)
+        4523003082147852384
+    """
     x0, x1 = threefry2x32(*seed_key(seed), unsigned(instance, 32, "instance"), INSTANCE_COUNTER)
     return x0 << 32 | x1

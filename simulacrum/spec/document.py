@@ -29,13 +29,22 @@ DECLARATIONS = ("id", "max_episode_steps", "terminates", "truncates", "draws", "
 
 class Spec:
     """The tables of a ``spec.md``. Every attribute is read when first asked for, and raises :class:`SpecError` with the
-    table that is at fault."""
+    table that is at fault.
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> spec = Package.read("envs/toywalk").spec
+        >>> spec.id, spec.forms, spec.constants["L"]
+        ('simulacrum/toywalk-v0', ('tensor', 'kernel'), 5)
+        >>> spec.observation_space, spec.reward_dtype
+        (Box(-1.0, 1.0, (2,), float32), dtype('float32'))
+    """
 
     def __init__(self, text: str) -> None:
         self.tables = read_tables(text)
 
     def table(self, name: str) -> Table:
-        """The table whose first header cell is ``name``."""
+        """The table whose first header cell is ``name``. Raises :class:`SpecError` where there is none."""
         if name not in self.tables:
             raise SpecError(f"spec.md has no table {name!r}; it has {', '.join(map(repr, self.tables))}")
         return self.tables[name]
@@ -137,7 +146,7 @@ class Spec:
 
     @cached_property
     def observation_space(self) -> Space:
-        """The observation space: a Dict where the rows begin with ``key:``."""
+        """The observation space, a Dict where the rows begin with ``key:``."""
         rows = self.table("observation").records()
         if len(rows) == 1 and ":" not in rows[0]["observation"]:
             return self._space(rows[0]["space"])
@@ -177,7 +186,7 @@ class Spec:
 
     @cached_property
     def forms(self) -> tuple[str, ...]:
-        """The forms of the fast side: ``tensor``, ``kernel``, or both."""
+        """The forms of the fast side, ``tensor``, ``kernel``, or both."""
         forms = tuple(name.strip() for name in self.declares["forms"].split(","))
         if forms not in FORMS:
             known = "; ".join(", ".join(one) for one in FORMS)
@@ -210,7 +219,7 @@ class Spec:
 
     @cached_property
     def configurations(self) -> dict[str, dict[str, Any]]:
-        """The named configurations: which constants each replaces, by name. The first is the one by default."""
+        """The named configurations, with the constants that each replaces by name. The first is the one by default."""
 
         def read(row: dict[str, str]) -> tuple[str, dict[str, Any]]:
             name = row["configuration"]

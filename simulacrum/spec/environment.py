@@ -40,6 +40,14 @@ class Environment:
     Raises:
         SpaceError: a space that is not supported.
         SpecError: anything else that is out of place.
+
+    Example:
+        >>> import numpy as np
+        >>> from gymnasium.spaces import Box, Discrete
+        >>> from simulacrum import Environment
+        >>> walk = Environment("me/walk-v0", Discrete(2), Box(-1.0, 1.0, (2,), np.float32), max_episode_steps=60)
+        >>> walk.reward_dtype, walk.agents
+        (dtype('float32'), None)
     """
 
     id: str

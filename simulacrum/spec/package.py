@@ -45,6 +45,16 @@ class Package:
         digest: SHA-256 over names and bytes, in hexadecimal.
         config: the name of its configuration; None where none was chosen.
         origin: the package as it is on the disk.
+
+    Raises :class:`PackageError` for a module that cannot be imported, or that lacks what it is to have.
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> package = Package.read("envs/toywalk")
+        >>> package.name, list(package.forms), package.environment.id
+        ('toywalk', ['tensor', 'kernel'], 'simulacrum/toywalk-v0')
+        >>> package.with_constants({"L": 3}).module().L
+        3
     """
 
     def __init__(
@@ -147,7 +157,7 @@ class Package:
 
     @property
     def fast(self) -> type[Any]:
-        """The first of :attr:`forms`: the tensor form, or the kernel form of a package that has no other."""
+        """The first of :attr:`forms`, which is the tensor form, or the kernel form of a package that has no other."""
         return next(iter(self.forms.values()))
 
     @property
@@ -194,7 +204,7 @@ class Package:
 
     @property
     def target(self) -> str:
-        """How a command line names it: its folder, and its configuration where one was chosen."""
+        """How a command line names it, by its folder, and its configuration where one was chosen."""
         return shlex.quote(str(self.path)) + (f" --config {self.config}" if self.config else "")
 
     def _implementations(self, name: str, base: str) -> list[type[Any]]:

@@ -8,10 +8,18 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["Example", "Field", "Policy", "ResetExample", "Slot", "SmallWorld"]
+
 
 @dataclass(frozen=True)
 class Field:
-    """A state field: its dtype, the shape of one instance, and its bounds (inclusive)."""
+    """A state field: its dtype, the shape of one instance ([] as ``()``), and its bounds (inclusive).
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> Package.read("envs/toywalk").spec.fields["position"]
+        Field(name='position', dtype=dtype('int32'), shape=(), low=-5, high=5)
+    """
 
     name: str
     dtype: np.dtype[Any]
@@ -25,6 +33,12 @@ class Slot:
     """A random decision: its number, phase (``reset`` or ``step``), how often it is drawn, and its distribution.
 
     ``at_most``: it may be drawn less often, down to never.
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> slot = Package.read("envs/toywalk").spec.slots["SLIP"]
+        >>> slot.number, slot.phase, slot.distribution, slot.arguments
+        (1, 'step', 'bernoulli', (0.1,))
     """
 
     name: str
@@ -38,8 +52,15 @@ class Slot:
 
 @dataclass(frozen=True)
 class Example:
-    """A worked transition: values by name, as arrays of their field's dtype; with many agents, ``reward`` and ``died``
-    have one element an agent."""
+    """A worked transition: values by name, as arrays [...] of their field's shape and dtype; with many agents,
+    ``reward`` and ``died`` (bool) are [agents].
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> example = Package.read("envs/toywalk").spec.examples[8]
+        >>> example.state["position"], example.action, example.reward, example.terminated
+        (array(4, dtype=int32), array(1), array(10., dtype=float32), True)
+    """
 
     name: str
     state: Mapping[str, np.ndarray]
@@ -55,7 +76,14 @@ class Example:
 
 @dataclass(frozen=True)
 class ResetExample:
-    """A worked first state."""
+    """A worked first state: arrays [...] of their field's shape and dtype.
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> example = Package.read("envs/toywalk").spec.reset_examples[0]
+        >>> example.draws, example.state["position"]
+        ({'INIT_POSITION': 0}, array(-2, dtype=int32))
+    """
 
     name: str
     draws: Mapping[str, Any]
@@ -65,7 +93,13 @@ class ResetExample:
 
 @dataclass(frozen=True)
 class Policy:
-    """A row of the policy table."""
+    """A row of the policy table.
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> Package.read("envs/toywalk").spec.policies["always_right"]
+        Policy(name='always_right', expected_return=4.750048, standard_deviation=2.576708)
+    """
 
     name: str
     expected_return: float
@@ -75,7 +109,13 @@ class Policy:
 @dataclass(frozen=True)
 class SmallWorld:
     """A world that is small enough to be compared wholly: which constants it replaces (none: the environment as it
-    is), and the exact (mean, standard deviation) of the return of some scripted policies in it."""
+    is), and the exact (mean, standard deviation) of the return of some scripted policies in it.
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> Package.read("envs/toywalk").spec.small_worlds[1].constants
+        {'L': 3, 'START_RANGE': 1, 'MAX_STEPS': 4}
+    """
 
     name: str
     constants: Mapping[str, Any]
