@@ -20,10 +20,12 @@ LAYERS = [
     ["reference", "fast"],
     ["kernel"],
     ["vector", "collector", "bench", "trajectory"],
+    ["export"],
     ["harness light"],
     ["harness"],
     ["registry"],
-    ["parallel", "play"],
+    ["parallel", "viewer"],
+    ["play"],
     ["simulacrum"],  # __init__.py: names the others, lazily
     ["cli"],
     ["pytest_plugin", "__main__"],
@@ -32,10 +34,15 @@ HARNESS_LIGHT = {
     *("harness", "harness.checks", "harness.discovery", "harness.evidence", "harness.finding"),
     *("harness.fingerprint", "harness.gate"),
     *("harness.keys", "harness.places", "harness.profile", "harness.report", "harness.report_views"),
+    *("harness.report_page", "harness.report_page.checks", "harness.report_page.findings"),
+    *("harness.report_page.kills", "harness.report_page.markup", "harness.report_page.plot"),
+    *("harness.report_page.reading", "harness.report_page.source", "harness.report_page.speed"),
+    *("harness.report_page.verdict", "harness.report_page.vouched"),
 }
 ALLOWED = {
     ("harness", "harness.runner"): "a package names its own parts, lazily",
     ("harness.checks", "harness.context"): "the type of what a check is given",
+    ("harness.report_page", "harness.report_page.frames"): "frames of findings, lazily, in a battery that has torch",
     ("trajectory.metadata", "simulacrum"): "the version that writes a file",
 }
 HEAVY_PARTS = (  # beside HARNESS_LIGHT; they alone
