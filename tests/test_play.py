@@ -1,12 +1,8 @@
 """Playing: games, keys, policies, the window under SDL's dummy driver, and the terminal at a pseudo-terminal."""
 
 import contextlib
-import os
 import re
-import select
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +11,7 @@ import numpy as np
 import pytest
 from environments import FORAGER, TOYWALK
 from gymnasium import spaces
+from pseudo_terminal import Terminal
 
 from simulacrum import play, trajectory
 from simulacrum.cli import COULD_NOT_RUN, INTERRUPTED, PASSED, main
@@ -22,7 +19,6 @@ from simulacrum.errors import GateError, PackageError, SimulacrumError, SpaceErr
 from simulacrum.harness.gate import Refusal
 from simulacrum.play import Game, keys
 from simulacrum.play.policies import policy_of
-from simulacrum.play.terminal import ENTER, LEAVE
 from simulacrum.play.window import WindowScreen
 from simulacrum.reference import state_of
 from simulacrum.spec import Package
@@ -31,7 +27,6 @@ ENVS = TOYWALK.path.parent
 SNAKE = Package.read(ENVS / "snake")
 TINY, CLASSIC = (SNAKE.configured(name) for name in ("tiny", "classic"))
 PACKAGES = [TOYWALK, FORAGER, TINY, CLASSIC]
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(autouse=True)
@@ -415,72 +410,13 @@ def test_a_game_in_the_window(monkeypatch):
 # ---------------------------------------------------------------------- the terminal
 
 
-class Terminal:
-    """``simulacrum play`` at a pseudo-terminal of 24 rows and 80 columns."""
-
-    def __init__(self, *arguments, **variables):
-        import fcntl
-        import pty
-        import struct
-        import termios
-
-        self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        self.before = termios.tcgetattr(slave)
-        self.slave = slave
-        environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": str(ROOT), **variables}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "simulacrum", "play", *arguments, "--terminal", "--unvalidated"],
-            stdin=slave,
-            stdout=slave,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-        )
-        self.seen = ""
-
-    def wait_for(self, text, seconds=60):
-        """Read until a text has come since the last call that found one."""
-        until, start = time.monotonic() + seconds, len(self.seen)
-        while text not in self.seen[start:]:
-            assert time.monotonic() < until, f"no {text!r} in {self.seen[start:]!r}"
-            if select.select([self.master], [], [], 0.05)[0]:
-                self.seen += os.read(self.master, 65536).decode()
-        return self.seen[start:]
-
-    def press(self, keys):
-        os.write(self.master, keys.encode())
-
-    def end(self):
-        """(exit code, stderr), the rest of the output read, and the modes of the terminal looked at."""
-        import termios
-
-        until = time.monotonic() + 60
-        while self.process.poll() is None:
-            assert time.monotonic() < until
-            if select.select([self.master], [], [], 0.05)[0]:
-                self.seen += os.read(self.master, 65536).decode()
-        while select.select([self.master], [], [], 0.1)[0]:
-            self.seen += os.read(self.master, 65536).decode()
-        assert termios.tcgetattr(self.slave) == self.before
-        assert self.seen.count(ENTER) == self.seen.count(LEAVE) == 1
-        return self.process.returncode, self.process.stderr.read().decode()
-
-    def close(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        self.process.stderr.close()
-        os.close(self.master)
-        os.close(self.slave)
-
-
 @pytest.fixture
 def terminal():
     with contextlib.ExitStack() as stack:
 
         def made(*arguments, **variables):
-            return stack.enter_context(contextlib.closing(Terminal(*arguments, **variables)))
+            one = Terminal("play", *arguments, "--terminal", "--unvalidated", **variables)
+            return stack.enter_context(contextlib.closing(one))
 
         yield made
 

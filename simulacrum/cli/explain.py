@@ -44,7 +44,7 @@ def explain(file: str, package: str | None = None) -> int:
     loaded, and a case that does not fit it.
     """
     saved = read_finding(Path(file))
-    found = _package(Path(file), saved) if package is None else Package.read(resolve(package))
+    found = package_beside(Path(file), saved) if package is None else Package.read(resolve(package))
     load(found)
     check_fit(found, saved.case)
     console = Console(file=sys.stdout, highlight=False)
@@ -55,7 +55,7 @@ def explain(file: str, package: str | None = None) -> int:
     return _end(console, found, saved, shown)
 
 
-def _package(file: Path, saved: Saved) -> Package:
+def package_beside(file: Path, saved: Saved) -> Package:
     """The package beside which the file lies, or else the one that it names: read, and nothing of it imported.
 
     A file cannot have any code run: what it names must be what it was found in, byte for byte.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from ..render import window_possible
 from ..spec import Package
 from ..trajectory.writing import kind_of
 from .codes import PASSED
+from .signals import interruptible
 
 
 def play(arguments: argparse.Namespace) -> int:
@@ -29,13 +29,10 @@ def play(arguments: argparse.Namespace) -> int:
     title = f"{package.environment.id}{f' {package.config}' if package.config else ''}"
     screen = _screen(title, arguments.terminal)
     with Game(package, seed=arguments.seed, agent=arguments.agent, policy=arguments.policy, file=file) as game:
-        before = {name: signal.signal(name, _interrupt) for name in (signal.SIGTERM, *_hang_up())}
         try:
-            with screen:
+            with interruptible(), screen:
                 run(game, screen, arguments.fps)
         finally:
-            for name, handler in before.items():
-                signal.signal(name, handler)
             if file is not None:
                 print(f"Saved {game.save()}", file=sys.stderr)
     return PASSED
@@ -69,11 +66,3 @@ def _free(file: Path) -> Path:
     if not file.parent.is_dir():
         raise SimulacrumError(f"--save: {file}: there is no folder {file.parent}")
     return file
-
-
-def _hang_up() -> tuple[Any, ...]:
-    return (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()
-
-
-def _interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt

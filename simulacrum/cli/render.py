@@ -1,103 +1,115 @@
-"""``simulacrum render``: a trajectory file as text or as PNG frames. No implementation runs."""
+"""``simulacrum render``: a trajectory, two of them, or a finding, played back or written. No implementation runs."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-import time
-from collections.abc import Callable, Iterator
-from types import ModuleType
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
-from ..errors import PackageError, SimulacrumError
-from ..registry import resolve
-from ..render import COLOUR, coloured, frame, options_of
-from ..render.png import png
-from ..spec import Package
-from ..trajectory import End, First, Metadata, Step, events
-from ..trajectory.values import as_arrays
+import numpy as np
+
+from ..errors import SimulacrumError
+from ..render import film
+from ..render.terminal import TerminalScreen
+from ..viewer import Player, show
 from .codes import PASSED
-
-HOME = "\x1b[H\x1b[J"
-
-
-class Moment(NamedTuple):
-    """One frame: what led to its state, in words, and the state as renderers take it."""
-
-    title: str
-    state: Any
+from .counting import Counting
+from .footage import Footage
+from .signals import interruptible
 
 
 def render(arguments: argparse.Namespace) -> int:
     """Show or write every state of a file; the exit code.
 
-    Raises :class:`~simulacrum.errors.SimulacrumError` for a file that is no trajectory, or not of a known package.
+    Raises :class:`~simulacrum.errors.SimulacrumError` for a file that is no trajectory, or not of a known package, and
+    for what cannot be drawn or written; then, and when it is interrupted, no part of a file is left.
     """
-    if arguments.to == "png":
-        return _write(arguments)
-    animated = sys.stdout.isatty()
-    for number, (renderer, moment) in enumerate(_moments(arguments)):
-        text = _drawn(renderer, moment.state, "ansi", arguments)
-        if animated and number:
-            time.sleep(1 / arguments.fps)
-        print(f"{HOME if animated else ''}{moment.title}\n{text}" + ("" if animated else "\n"), flush=True)
+    target = _target(arguments)
+    playing = target is None and _on_terminal()
+    with interruptible(), ExitStack() as stack:
+        footage = Footage(arguments, stack, by_number=playing)
+        if arguments.to != "text":
+            assert target is not None
+            _film(footage, arguments, target)
+        elif target is not None:
+            _text(footage, target)
+        elif playing:
+            _play(footage, arguments.fps)
+        else:
+            for text in _texts(footage):
+                print(text, flush=True)
     return PASSED
 
 
-def _write(arguments: argparse.Namespace) -> int:
-    folder = arguments.output or arguments.file.with_name(f"{arguments.file.name.split('.')[0]}-frames")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise SimulacrumError(f"{folder} is not empty: name another folder by --output DIR")
-    number = -1
-    for number, (renderer, moment) in enumerate(_moments(arguments)):
-        image = _drawn(renderer, moment.state, "rgb_array", arguments)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{number:06d}.png").write_bytes(png(image))
-    print(f"{number + 1} frames in {folder}")
-    return PASSED
+def _play(footage: Footage, fps: float) -> None:
+    """Play it on the terminal. What ended the file before its end is raised when the viewer has left."""
+    assert footage.reel is not None
+    player, drawer = Player(footage.reel, fps), footage.drawer()
+    with TerminalScreen() as screen:
+        show(player, drawer, screen)
+    if footage.reel.error is not None:
+        raise footage.reel.error
 
 
-def _moments(arguments: argparse.Namespace) -> Iterator[tuple[ModuleType, Moment]]:
-    """The states of a file with the renderer of its package."""
-    found: list[Package] = []
-    for part in events(arguments.file, _finder(arguments.package, found)):
-        if isinstance(part, (First, Step)):
-            state = as_arrays(found[0], part.state)
-            yield found[0].module("render"), Moment(_title(part), state)
-        elif isinstance(part, End) and part.cut_off:
-            print(f"simulacrum: {part.cut_off}", file=sys.stderr)
+def _film(footage: Footage, arguments: argparse.Namespace, target: Path) -> None:
+    def images() -> Iterator[np.ndarray]:
+        for shot in footage.shots():
+            yield footage.drawer().image(shot)
+
+    with Counting("frames written", footage.count) as counting:
+
+        def told(count: int) -> None:
+            counting(count)
+            if arguments.to == "gif" and count == film.LONG_GIF + 1:
+                counting.say(f"simulacrum: a GIF of more than {film.LONG_GIF} frames is slow to show: --to mp4 is not")
+
+        count = film.write(images, arguments.to, target, arguments.fps, told)
+    print(f"{count} frames in {target}")
 
 
-def _finder(target: str | None, found: list[Package]) -> Callable[[Metadata], Package]:
-    """What finds the package of a file: by name where one is given, else by the ID in the file."""
-
-    def find(metadata: Metadata) -> Package:
-        try:
-            folder = resolve(target or metadata.id)
-        except PackageError as error:
-            raise PackageError(f"{error}\nor name the package to render it with: --package PATH") from None
-        found.append(Package.read(folder).configured(metadata.configuration))
-        return found[0]
-
-    return find
-
-
-def _title(part: First | Step) -> str:
-    if isinstance(part, First):
-        return f"seed {part.seed}  episode {part.episode}  first state"
-    end = "  terminated" if part.terminated else "  truncated" if part.truncated else ""
-    reward = f"{sum(part.reward):.6g} (the sum)" if isinstance(part.reward, list) else f"{part.reward:.6g}"
-    action = "" if isinstance(part.action, list) and len(part.action) > 8 else f"  action {part.action}"
-    return f"episode {part.episode}  after step {part.t}{action}  reward {reward}{end}"
-
-
-def _drawn(renderer: ModuleType, state: Any, mode: str, arguments: argparse.Namespace) -> Any:
-    """A frame with the options that were given. Raises SimulacrumError for what the renderer does not take."""
-    given = {name: getattr(arguments, name) for name in ("around", "cell") if getattr(arguments, name) is not None}
-    for name in given:
-        if name not in options_of(renderer, mode):
-            raise SimulacrumError(f"--{name}: {renderer.__file__} does not take it for {arguments.to}")
+def _text(footage: Footage, target: Path) -> None:
+    """Write the frames as text into a file, which appears when it is whole."""
+    work = target.with_name(f".{os.getpid()}-{os.urandom(4).hex()}-{target.name}")
+    count = 0
     try:
-        return frame(renderer, state, mode, **{COLOUR: coloured(sys.stdout), **given})
-    except ValueError as error:
-        raise SimulacrumError(f"{renderer.__file__}: {error}") from None
+        with work.open("w", encoding="utf-8") as stream, Counting("frames written", footage.count) as counting:
+            for count, text in enumerate(_texts(footage), 1):
+                stream.write(text + "\n")
+                counting(count)
+        os.replace(work, target)
+    finally:
+        work.unlink(missing_ok=True)
+    print(f"{count} frames in {target}")
+
+
+def _texts(footage: Footage) -> Iterator[str]:
+    """All shots as text, an empty line after each."""
+    for shot in footage.shots():
+        yield footage.drawer().text(shot) + "\n"
+
+
+def _target(arguments: argparse.Namespace) -> Path | None:
+    """Where the output goes; None for stdout. Raises SimulacrumError, before anything is read, for a bad place."""
+    if arguments.to == "text":
+        if arguments.matplotlib:
+            raise SimulacrumError("--matplotlib: expected --to png, gif or mp4 with it, got text")
+        if arguments.output is None:
+            return None
+    stem = arguments.file.name.split(".")[0]
+    if arguments.beside is not None:
+        stem += f"-beside-{arguments.beside.name.split('.')[0]}"
+    target: Path = arguments.output or arguments.file.with_name(
+        f"{stem}-frames" if arguments.to == "png" else f"{stem}.{arguments.to}"
+    )
+    if arguments.to in ("gif", "mp4") and target.suffix != f".{arguments.to}":
+        raise SimulacrumError(f"--output: expected a name that ends with .{arguments.to}, got {target}")
+    film.check(arguments.to, target, arguments.fps)
+    return target
+
+
+def _on_terminal() -> bool:
+    """Whether there is a terminal that can be played on."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and sys.platform != "win32"

@@ -43,13 +43,18 @@ def _render(commands: Any) -> None:
         help="play a trajectory back, or write it as text, PNG frames, a GIF or an MP4",
         description="Show every state of a trajectory file, with the renderer of its package; no implementation runs. "
         "FILE may also be a finding of validate: both sides are shown beside each other. On a terminal text is played "
-        "back: space pauses, + and - change the speed, the arrows step. Exit code: 0 shown or written, 2 it could not "
+        "back: space pauses, + and - change the speed, arrows step, [ and ] change the episode, d goes to the first "
+        "difference. Exit code: 0 shown or written, 2 it could not "
         "run, 130 interrupted.",
     )
     command.add_argument("file", type=Path, metavar="FILE", help="a trajectory: .json or .jsonl, or either with .gz")
     command.add_argument("--to", choices=("text", "png", "gif", "mp4"), default="text", help="text by default")
     command.add_argument(
-        "--output", "-o", type=Path, metavar="PATH", help="the folder of PNG frames, the file of a GIF, MP4 or text"
+        "--output",
+        "-o",
+        type=Path,
+        metavar="PATH",
+        help="the folder of PNG frames, the file of a GIF, MP4 or text; not there yet",
     )
     command.add_argument(
         "--beside", type=Path, metavar="FILE", help="another trajectory beside it, the first difference marked"

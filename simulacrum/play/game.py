@@ -11,6 +11,7 @@ import numpy as np
 from .. import render, trajectory
 from ..errors import SimulacrumError
 from ..reference import state_of
+from ..render.text import fitted
 from ..spec.package import Package
 from .keys import COMMANDS, actions_of, help_of
 from .policies import RANDOM, policy_of
@@ -120,12 +121,8 @@ class Game:
 
     def text(self, colour: bool, rows: int, columns: int) -> str:
         """The board as text, at most so large where the package's renderer can show a part."""
-        takes = render.options_of(self.renderer, "ansi")
-        options: dict[str, Any] = {"colour": colour, **self._around(takes)}
-        height, width = _size(str(render.frame(self.renderer, self.state, "ansi", **self._around(takes))))
-        if "view" in takes and (height > rows or width > columns):
-            options["view"] = max(3, min(rows - 1, columns // 2))
-        return str(render.frame(self.renderer, self.state, "ansi", **options))
+        options = self._around(render.options_of(self.renderer, "ansi"))
+        return fitted(self.renderer, self.state, rows, columns, **{render.COLOUR: colour, **options})
 
     def image(self) -> np.ndarray:
         """The board as an RGB image, uint8 [H, W, 3]."""
@@ -167,11 +164,6 @@ class Game:
     def _around(self, takes: list[str]) -> dict[str, int]:
         """The option that lets a renderer follow the player, where there are others and it can."""
         return {"around": self.agent} if "around" in takes and (self.agents or 1) > 1 else {}
-
-
-def _size(text: str) -> tuple[int, int]:
-    lines = text.split("\n")
-    return len(lines), max(map(len, lines))
 
 
 def _unused(folder: Path, stem: str) -> Path:
