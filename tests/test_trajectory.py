@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import time
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulacrum import __version__, bits, checkout, trajectory
-from simulacrum.errors import SimulacrumError
+from simulacrum.errors import PackageError, SimulacrumError
 from simulacrum.reference import state_of
 from simulacrum.spec import Package
 from simulacrum.trajectory import End, First, Metadata, Recorder, Step, Trajectory, TrajectoryError, schema, values
@@ -172,6 +173,13 @@ def test_files_are_valid_by_the_published_schema(file, lines):
     validator = jsonschema.Draft202012Validator({**own, "$ref": "#/$defs/line"})
     for line in lines.read_text().splitlines():
         validator.validate(json.loads(line))
+
+
+def test_a_seed_beyond_2_to_53_is_valid_by_the_published_schema(tmp_path):
+    played(TOYWALK, 3, seed=(1 << 64) - 1).save(tmp_path / "run.json")
+    content = json.loads((tmp_path / "run.json").read_text())
+    assert content["metadata"]["seed"] == str((1 << 64) - 1)
+    jsonschema.Draft202012Validator(json.loads(schema.OWN.read_text())).validate(content)
 
 
 def test_lines_are_whole_as_soon_as_a_step_is_made(tmp_path):
@@ -486,6 +494,26 @@ def test_whole_states_take_the_quick_way(package, monkeypatch):
         definition.take(one.state, "")
 
 
+@pytest.mark.parametrize(
+    ("definition", "message"),
+    [
+        ({"$ref": "#/$defs/state"}, "#/$defs/state refers to itself"),
+        ({"$ref": "https://example.org/state"}, "it refers to 'https://example.org/state', which is not in it"),
+    ],
+)
+def test_a_schema_that_cannot_be_resolved_is_told(definition, message):
+    with pytest.raises(TrajectoryError, match=re.escape(message)):
+        schema.of_package(json.dumps({"$defs": {"state": definition}}).encode(), "state").take(5, "")
+
+
+def test_a_definition_may_hold_itself():
+    tree = {"type": "object", "properties": {"inner": {"$ref": "#/$defs/state"}}, "additionalProperties": False}
+    taken = schema.of_package(json.dumps({"$defs": {"state": tree}}).encode(), "state")
+    assert taken.take({"inner": {"inner": {}}}, "") == {"inner": {"inner": {}}}
+    with pytest.raises(TrajectoryError, match=r"^x/inner/inner: 5 is not of type 'object'"):
+        taken.take({"inner": {"inner": 5}}, "x")
+
+
 def test_a_schema_that_lacks_a_definition_is_told():
     with pytest.raises(TrajectoryError, match=r"expected \$defs/state"):
         schema.of_package(b"{}", "state")
@@ -497,3 +525,99 @@ def test_states_are_shown_in_the_dtypes_of_the_spec():
     assert state.board.dtype == np.uint8
     assert state.t.dtype == np.int32
     assert state.t == 2
+
+
+# ---------------------------------------------------------------------- what is huge, deep, or no number
+
+
+LINE = '{"t": 0, "episode": 0, "action": %s, "reward": %s, "terminated": false, "truncated": false, "state": %s}'
+
+
+def one_step(lines, action="1", reward="-1.0", state='{"position": 0, "t": 1}'):
+    """The file with another first step."""
+    content = lines.read_text().splitlines()
+    content[2] = LINE % (action, reward, state)
+    lines.write_text("\n".join(content))
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"reward": "1e999"}, "line 3: expected JSON: 1e999 is beyond float64"),
+        ({"reward": "-1e999"}, "line 3: expected JSON: -1e999 is beyond float64"),
+        ({"reward": "9" * 400}, r"line 3: expected JSON: 9{20}\.\.\. \(400 characters\) is no integer of 64 bits"),
+        ({"action": "1" * 5000}, r"line 3: expected JSON: 1{20}\.\.\. \(5000 characters\) is no integer of 64 bits"),
+        ({"action": "18446744073709551616"}, "line 3: expected JSON: 18446744073709551616 is no integer of 64 bits"),
+        ({"action": "[" * 65 + "]" * 65}, "line 3: expected JSON: it is nested too deeply"),
+        ({"state": "[" * 100_000 + "]" * 100_000}, "line 3: expected JSON: it is nested too deeply"),
+        ({"state": '{"a":' * 100_000 + "0" + "}" * 100_000}, "line 3: expected JSON: it is nested too deeply"),
+        ({"state": '{"position": "\\ud800", "t": 1}'}, r"line 3, /state/position: '\\ud800' is not of type"),
+        ({"state": '{"position": 0, "t": 1, "\\ud800": 1}'}, r"line 3, /state: Additional .*\('\\ud800' was"),
+        ({"state": '"' + "x" * 10_000 + '"'}, r"line 3, /state: 'x{70,80} \.\.\. .*is not of type 'object'"),
+        ({"reward": "NaN"}, "line 3: expected JSON: NaN is no number of JSON"),
+    ],
+)
+def test_numbers_and_texts_that_no_trajectory_holds_are_named(values, message, lines):
+    with pytest.raises(TrajectoryError, match=message) as caught:
+        trajectory.read(one_step(lines, **values), TOYWALK)
+    assert len(str(caught.value)) < 500
+    assert str(caught.value).encode()
+
+
+def test_rewards_as_whole_numbers_are_floats(lines):
+    found = trajectory.read(one_step(lines, reward="-9223372036854775809"), TOYWALK)
+    assert found.steps[0].reward == -9223372036854775809.0
+    assert type(found.steps[0].reward) is float
+    trajectory.write(found, lines.with_name("again.json"))
+    assert trajectory.read(lines.with_name("again.json"), TOYWALK) == found
+
+
+def test_a_pointer_can_be_printed_whatever_a_name_is(tmp_path):
+    node = {"type": "object", "additionalProperties": {"type": "integer"}}
+    definition = schema.Definition({"$defs": {"x": node}}, "x")
+    for name, shown in {
+        "\ud800": r"\ud800",
+        "a\x1b[2J": r"a\x1b[2J",
+        "~/": "~0~1",
+        "x" * 500: "x" * 80 + " ... ",
+    }.items():
+        with pytest.raises(TrajectoryError) as caught:
+            definition.take({name: "a"}, "file: ")
+        assert str(caught.value).startswith(f"file: /{shown}")
+        assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("part", ['"x', "[", "1", "[0,"], ids=["text", "depth", "digits", "list"])
+def test_a_line_of_100_mb_takes_bounded_time(part, lines):
+    value = part + part[-1] * 100_000_000 if len(part) < 3 else part + "0," * 5_000_000 + "0]"
+    begin = time.process_time()
+    with pytest.raises(TrajectoryError, match="line 3"):
+        trajectory.read(one_step(lines, state=value), TOYWALK)
+    assert time.process_time() - begin < 20
+
+
+def test_texts_that_are_not_utf_8_are_refused(lines):
+    lines.write_bytes(lines.read_text().encode("utf-16"))
+    with pytest.raises(TrajectoryError, match=r"line 1: expected (JSON|the metadata)"):
+        trajectory.read(lines)
+
+
+def test_brackets_in_texts_are_no_depth(lines):
+    found = trajectory.read(one_step(lines, state='{"a": "' + "[{" * 500 + '"}'))
+    assert found.steps[0].state == {"a": "[{" * 500}
+
+
+def test_what_a_field_cannot_hold_is_named():
+    with pytest.raises(TrajectoryError, match=r"state field t: expected int32 \[\]: .*out of bounds"):
+        values.stacked(TOYWALK, [{"position": 0, "t": 1}, {"position": 0, "t": 1 << 40}])
+    with pytest.raises(TrajectoryError, match=r"state field position: expected int32 \[\]: "):
+        values.as_arrays(TOYWALK, {"position": [1, 2], "t": 1})
+
+
+def test_an_unknown_package_is_told_with_the_place(file):
+    def find(metadata):
+        raise PackageError(f"no {metadata.id}")
+
+    with pytest.raises(TrajectoryError, match=r"run\.json: /metadata: no simulacrum/toywalk-v0"):
+        trajectory.read(file, find)

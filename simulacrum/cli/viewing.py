@@ -84,7 +84,13 @@ def _pick(commands: Any) -> None:
         help="worst and best: by return; score: the highest of --scores; cause: one of each termination cause; broken: "
         "those with a state that breaks an invariant; findings: those that --findings name; worst by default",
     )
-    command.add_argument("--count", "-n", type=positive, default=5, metavar="N", help="at most so many; 5 by default")
+    command.add_argument(
+        "--count",
+        "-n",
+        type=positive,
+        metavar="N",
+        help="at most so many; 5 by default for worst, best, longest, shortest, score and sample, else all",
+    )
     command.add_argument(
         "--scores", type=Path, metavar="FILE.json", help="a score (TD error, say) for each file or each episode"
     )

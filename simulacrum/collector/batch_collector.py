@@ -15,6 +15,7 @@ from torchrl.envs.utils import set_exploration_type
 
 from ..errors import StateError
 from ..fast import FastEnv
+from ..fast.copying import duplicate
 from ..fast.env import _cleared
 from ..spec.agents import GROUP
 from .memory import Memories, Recorder, Trajectories, Views, names_in, replaces
@@ -163,7 +164,7 @@ class BatchCollector(Collector):
     def _collect(self) -> TensorDictBase:
         """The memory of the next batch, filled; what the step after it begins with becomes the carrier."""
         env, memory, begun = self.env, self._memories.take(), self._carrier.select(*self._shown)
-        after, act, written = begun.clone(), self._wrapped_policy, self._written
+        after, act, written = duplicate(begun), self._wrapped_policy, self._written
         if self._should_use_random_frames():
             memory.select(*written).zero_()
             act, written = env.rand_action, [env.action_key]
@@ -241,7 +242,7 @@ class BatchCollector(Collector):
             state[RUNNING] = {
                 "rows": base.get_state().to_dict(),
                 "next_seeds": None if seeds is None else seeds.clone(),
-                "begins": self._carrier.clone().to_dict(),
+                "begins": duplicate(self._carrier).to_dict(),
             }
         return state
 
@@ -265,7 +266,7 @@ class BatchCollector(Collector):
             return
         base.reset(TensorDict(running["rows"], batch_size=base.batch_size), set_state=True)
         base._next_seeds = None if running["next_seeds"] is None else running["next_seeds"].to(base.device, copy=True)
-        self._carrier = TensorDict(running["begins"], batch_size=size, device=self._carrier.device).clone()
+        self._carrier = duplicate(TensorDict(running["begins"], batch_size=size, device=self._carrier.device))
         if base.environment.agents is not None:
             self._carrier.get(GROUP).batch_size = [*size, base.environment.agents]
         if self.track_traj_ids:  # TorchRL has numbered the episodes that it thinks begin

@@ -16,6 +16,7 @@ from torchrl.envs.transforms import Compose
 from .. import bits
 from ..errors import StateError
 from ..fast import FastEnv
+from ..fast.copying import duplicate
 from ..reference import ReferenceEnv
 from ..spec import Package
 from ..vector import FastVectorEnv
@@ -103,13 +104,13 @@ class FastRows:
         if mask is None:
             self.td = self.env.reset()
             return self.record(self.td)
-        self.td = self.env.reset(self.td.clone().set("_reset", self._tensor(mask).unsqueeze(-1)), set_state=False)
+        self.td = self.env.reset(duplicate(self.td).set("_reset", self._tensor(mask).unsqueeze(-1)), set_state=False)
         shown = self.record(self.td)  # TorchRL shows the rows outside of the mask as they were, whatever became of them
         return {**shown, **self.kept()} if self.bare.expose_state else shown
 
     def enter(self, states: Record, mask: np.ndarray | None = None) -> Record:
         """Put the rows of a mask (all without one) into the states and clocks of a record; what all rows show."""
-        td = self.td.clone() if self._begun() else self.env.reset()
+        td = duplicate(self.td) if self._begun() else self.env.reset()
         for name, value in states.items():
             group, _, key = name.partition(".")
             if group in ("state", "clock"):

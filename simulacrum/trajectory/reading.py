@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from ..errors import SimulacrumError
 from ..spec.package import Package
 from . import schema
 from .metadata import FORMAT, Metadata
@@ -92,7 +93,7 @@ class _Reader:
         if given != FORMAT:
             raise self.error(where + "/format", f"this version of simulacrum reads format {FORMAT}, got {given!r}")
         found = Metadata(**self.own("metadata", value, where))
-        package = self._package(found) if callable(self._package) else self._package
+        package = self._found(found, where)
         self._agents = found.agents
         if package is not None:
             self._fits(found, package, where)
@@ -100,6 +101,14 @@ class _Reader:
                 schema.of_package(package.files["schema.json"], name) for name in ("state", "action")
             )
         return found
+
+    def _found(self, metadata: Metadata, where: str) -> Package | None:
+        if not callable(self._package):
+            return self._package
+        try:
+            return self._package(metadata)
+        except SimulacrumError as error:
+            raise TrajectoryError(f"{self.file}: {where}: {error}") from error
 
     def _fits(self, found: Metadata, package: Package, where: str) -> None:
         expected = {
@@ -134,11 +143,11 @@ class _Reader:
         self._check_agents(step, where)
         self._t, self._over = step.t + 1, step.terminated or step.truncated
         action = step.action if self._action is None else self._action.take(step.action, f"{self.file}: {where}/action")
-        return step._replace(action=action, state=self._state_of(step.state, where))
+        return step._replace(action=action, reward=_floats(step.reward), state=self._state_of(step.state, where))
 
     def error(self, where: str, message: str) -> TrajectoryError:
         """An error that names file and place."""
-        return TrajectoryError(f"{self.file}: {schema.place(where)}: {message}")
+        return TrajectoryError(f"{self.file}: {schema.place(where)}: {schema.short(message)}")
 
     def _state_of(self, value: Any, where: str) -> Any:
         return value if self._state is None else self._state.take(value, f"{self.file}: {where}/state")
@@ -152,6 +161,11 @@ class _Reader:
             elif not isinstance(value, list) or len(value) != self._agents:
                 got = f"a list of {len(value)}" if isinstance(value, list) else repr(value)
                 raise self.error(f"{where}/{name}", f"expected a list of {self._agents}, one an agent, got {got}")
+
+
+def _floats(reward: Any) -> Any:
+    """A reward, or the rewards of many agents, as floats: another program may write them as whole numbers."""
+    return [float(one) for one in reward] if reward.__class__ is list else float(reward)
 
 
 def _lines(stream: IO[bytes], reader: _Reader) -> Iterator[Metadata | First | Step | End]:

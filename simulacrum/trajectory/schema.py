@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,10 @@ class Definition:
 
     def __init__(self, schema: dict[str, Any], name: str) -> None:
         self._schema, self._name = schema, name
-        self._surely = _test({"$ref": f"#/$defs/{name}"}, schema)
+        try:
+            self._surely = _test({"$ref": f"#/$defs/{name}"}, schema)
+        except RecursionError:  # a definition that holds itself: jsonschema judges each value
+            self._surely = _unsure
 
     def take(self, value: Any, where: str) -> Any:
         """The value, with integers for strings that stand for them. Raises :class:`TrajectoryError`: ``where`` and the
@@ -45,19 +48,26 @@ class Definition:
     @cached_property
     def _validator(self) -> Any:
         import jsonschema
+        import referencing
 
-        return jsonschema.Draft202012Validator({**self._schema, "$ref": f"#/$defs/{self._name}"})
+        definition = {"$defs": self._schema["$defs"], "$ref": f"#/$defs/{self._name}"}
+        return jsonschema.Draft202012Validator(definition, registry=referencing.Registry())  # asks no network
 
     def _judge(self, value: Any, where: str) -> None:
         import jsonschema
+        import referencing.exceptions
 
         try:
             error = jsonschema.exceptions.best_match(self._validator.iter_errors(value))
         except RecursionError:
             raise TrajectoryError(f"{place(where)}: it is nested too deeply") from None
+        except referencing.exceptions.Unresolvable as error:
+            raise TrajectoryError(
+                f"schema.json of the package: it refers to {error.ref!r}, which is not in it"
+            ) from None
         if error is not None:
-            pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in error.absolute_path)
-            raise TrajectoryError(f"{place(where + pointer)}: {_short(error.message)}")
+            pointer = "".join(f"/{token(part)}" for part in error.absolute_path)
+            raise TrajectoryError(f"{place(where + pointer)}: {short(error.message)}")
 
 
 def place(where: str) -> str:
@@ -65,11 +75,13 @@ def place(where: str) -> str:
     return f"{where}/" if where.endswith((" ", ":")) or not where else where
 
 
+@lru_cache(maxsize=16)
 def own(name: str) -> Definition:
     """A definition of the file format."""
     return Definition(_OWN, name)
 
 
+@lru_cache(maxsize=64)
 def of_package(source: bytes, name: str) -> Definition:
     """A definition of a package's ``schema.json``. Raises :class:`TrajectoryError` where there is none."""
     schema = json.loads(source)
@@ -79,11 +91,16 @@ def of_package(source: bytes, name: str) -> Definition:
 
 
 _OWN: dict[str, Any] = json.loads(OWN.read_bytes())
+_OWN["$defs"]["seed"] = _OWN["$defs"]["seed"]["anyOf"][0]  # a text that stands for a seed is one before it is judged
 
 
 def _resolved(node: Any, schema: dict[str, Any]) -> Any:
     """What a node refers to, where that is a definition of the same schema and nothing is added to it."""
+    seen: set[str] = set()
     while isinstance(node, dict) and node.keys() - NOTES == {"$ref"} and node["$ref"].startswith("#/$defs/"):
+        if node["$ref"] in seen:
+            raise TrajectoryError(f"schema.json of the package: {node['$ref']} refers to itself")
+        seen.add(node["$ref"])
         node = schema["$defs"].get(node["$ref"][8:], {})
     return node
 
@@ -192,6 +209,13 @@ def _with_integers(value: Any, node: Any, schema: dict[str, Any]) -> Any:
     return value
 
 
-def _short(message: str) -> str:
+def token(part: str | int) -> str:
+    """A part of a JSON pointer that can be printed."""
+    text = str(part) if str(part).isprintable() else repr(part)[1:-1]
+    return short(text.replace("~", "~0").replace("/", "~1"))
+
+
+def short(message: str) -> str:
+    """A message, or its beginning and its end."""
     half = LONGEST // 2
     return message if len(message) <= LONGEST else f"{message[:half]} ... {message[-half:]}"

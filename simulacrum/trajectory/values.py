@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,9 @@ from .records import TrajectoryError
 
 EXACT = 1 << 53
 BIG = re.compile(r"-?[1-9][0-9]{15,}")
+SUSPICIOUS = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{20}")  # in the text of numbers that may be too large
+DEEPEST = 64  # lists and dicts in each other
+TOO_DEEP = "it is nested too deeply"
 
 
 def plain(value: Any) -> Any:
@@ -25,8 +29,7 @@ def plain(value: Any) -> Any:
     if kind is float or kind is bool or kind is str or value is None:
         return value
     if isinstance(value, np.ndarray):
-        small = value.dtype.kind not in "iu" or value.dtype.itemsize < 8
-        return value.tolist() if small else plain(value.tolist())
+        return value.tolist() if _exact(value) else plain(value.tolist())
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, dict):
@@ -45,11 +48,17 @@ def dumps(value: Any) -> str:
 
 
 def loads(text: str | bytes) -> Any:
-    """The value of some JSON. Raises ValueError, also for NaN, infinities and what is nested too deeply."""
+    """The value of some JSON in UTF-8. Raises ValueError, also for NaN, infinities, numbers that neither float64 nor 64
+    bits hold, and what is nested deeper than ``DEEPEST``."""
+    text = text if isinstance(text, str) else text.decode()
+    hooks: dict[str, Any] = {"parse_float": _finite, "parse_int": _word} if SUSPICIOUS.search(text) else {}
     try:
-        return json.loads(text, parse_constant=_no_number)
+        value = json.loads(text, parse_constant=_no_number, **hooks)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError(TOO_DEEP) from None
+    if text.count("[") + text.count("{") > DEEPEST:
+        _check_depth(value)
+    return value
 
 
 def big(value: Any) -> Any:
@@ -60,9 +69,62 @@ def big(value: Any) -> Any:
 
 
 def as_arrays(package: Package, state: dict[str, Any]) -> SimpleNamespace:
-    """A state of a file as renderers take it: the spec's fields as attributes, each in its dtype and shape."""
-    fields = package.spec.fields
-    return SimpleNamespace(**{name: np.array(state[name], fields[name].dtype)[()] for name in fields})
+    """A state of a file as renderers take it: the spec's fields as attributes, each in its dtype and shape.
+
+    Raises :class:`TrajectoryError` as :func:`stacked`.
+    """
+    rows = stacked(package, [state])
+    return SimpleNamespace(**{name: values[0] for name, values in vars(rows).items()})
+
+
+def stacked(package: Package, states: Sequence[dict[str, Any]]) -> SimpleNamespace:
+    """N states of a file as ``checks.py`` takes them: the spec's fields as attributes, arrays [N, ...] in their dtypes.
+
+    Raises :class:`TrajectoryError` for what a field cannot hold, which a package's schema may let pass.
+    """
+    made = {}
+    for name, field in package.spec.fields.items():
+        try:
+            with np.errstate(over="ignore"):
+                made[name] = np.array([state[name] for state in states], field.dtype).reshape(len(states), *field.shape)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise TrajectoryError(f"state field {name}: expected {field.dtype} {list(field.shape)}: {error}") from None
+    return SimpleNamespace(**made)
+
+
+def _exact(values: np.ndarray) -> bool:
+    """Whether no element is an integer beyond 2**53."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
+        return True
+    return bool(values.min() >= -EXACT and values.max() <= EXACT)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"{_head(text)} is beyond float64")
+    return value
+
+
+def _word(text: str) -> int:
+    if len(text) > 20 or not -(1 << 63) <= int(text) < 1 << 64:
+        raise ValueError(f"{_head(text)} is no integer of 64 bits")
+    return int(text)
+
+
+def _head(text: str) -> str:
+    return text if len(text) <= 24 else f"{text[:20]}... ({len(text)} characters)"
+
+
+def _check_depth(value: Any) -> None:
+    """Raise ValueError for lists and dicts that are nested too deeply: what goes through them does so by recursion."""
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise ValueError(TOO_DEEP)
+        inside = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list)))
+        level = [part for parts in inside for part in parts if part.__class__ is list or part.__class__ is dict]
 
 
 def _no_number(text: str) -> Any:

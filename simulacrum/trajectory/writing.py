@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -73,7 +74,7 @@ class Writer:
     def __init__(self, file: Path, metadata: Metadata) -> None:
         self.file, self.metadata = file, metadata
         self._place, self._episodes, self._steps = self._opened_at(), 0, 0
-        self._stream: IO[bytes] | None = _opened(self._place)
+        self._stream: IO[bytes] | None = self._open()
         self._put(self._head())
 
     def begin(self, first: First) -> None:
@@ -117,6 +118,9 @@ class Writer:
     def _opened_at(self) -> Path:
         return self.file
 
+    def _open(self) -> IO[bytes]:
+        return _opened(self._place)
+
     def _finished(self) -> None:
         pass
 
@@ -152,6 +156,29 @@ class Lines(Writer):
 
     def _tail(self) -> str:
         return dumps({"end": {"episodes": self._episodes, "steps": self._steps}}) + "\n"
+
+
+class Pieces(Lines):
+    """JSON Lines whose file is open only while :meth:`flush` writes a piece of it: there may be more such files than a
+    process may hold open. The file appears with the first piece."""
+
+    def flush(self) -> None:
+        """Write what was added since the last piece."""
+        if self._stream is not None:
+            with _opened(self._place, "ab") as file:
+                file.write(self._piece.getbuffer())
+            self._stream = self._open()
+
+    def close(self) -> None:
+        """Finish the file; may be called again."""
+        if self._stream is not None:
+            self._put(self._tail())
+            self.flush()
+            self.abandon()
+
+    def _open(self) -> IO[bytes]:
+        self._piece = io.BytesIO()
+        return self._piece
 
 
 class Whole(Writer):
@@ -194,7 +221,7 @@ def _metadata(metadata: Metadata) -> dict[str, Any]:
     return content
 
 
-def _opened(place: Path) -> IO[bytes]:
+def _opened(place: Path, mode: str = "wb") -> IO[bytes]:
     if place.name.endswith(".gz"):
-        return gzip.open(place, "wb", compresslevel=1)  # type: ignore[return-value]
-    return place.open("wb")
+        return gzip.open(place, mode, compresslevel=1)  # type: ignore[return-value]
+    return place.open(mode)  # type: ignore[return-value]

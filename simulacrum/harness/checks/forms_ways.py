@@ -12,6 +12,7 @@ import torch
 from gymnasium import spaces
 
 from ...errors import ActionError
+from ...fast.copying import duplicate
 from ..context import Context
 from ..lockstep import FastRows
 from ..records import difference
@@ -107,7 +108,7 @@ def _refusal(side: FastRows, action: torch.Tensor) -> str:
     told = []
     for step in (side.env.step_and_maybe_reset, side.env.step):
         try:
-            step(side.td.clone().set(side.env.action_key, action))
+            step(duplicate(side.td).set(side.env.action_key, action))
             told.append("nothing")
         except ActionError as error:
             told.append(f"ActionError: {error}")

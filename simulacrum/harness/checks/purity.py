@@ -12,6 +12,7 @@ import torch
 from tensordict import TensorDictBase
 from torch import Tensor
 
+from ...fast.copying import duplicate
 from ..aliases import ALIASES, WAYS, written
 from ..context import Context
 from ..lockstep import FastRows
@@ -147,14 +148,14 @@ def viewed_states(context: Context, rows: int, seed: int, actions: list[Tensor])
         fast.step(action.numpy())
     state = fast.env.get_state()
     views = state.apply(_strided)
-    expected = _from_state(context, rows, seed, state.clone(), actions)
+    expected = _from_state(context, rows, seed, duplicate(state), actions)
     before = copied(views)
     found = _from_state(context, rows, seed, views, actions)
     differs = first_difference(expected, found)
     context.require(differs is None, f"N = {rows}: states injected as strided slices give other bits, {differs}")
     name = changed(views, before)
     context.require(name is None, f"N = {rows}: the injected {name} was written by the reset or a later step")
-    found = _from_state(context, rows, seed, state.clone(), actions, scribbling=True)
+    found = _from_state(context, rows, seed, duplicate(state), actions, scribbling=True)
     differs = first_difference(expected, found)
     context.require(differs is None, f"N = {rows}: writing to an injected state after the reset changes {differs}")
     context.count("states injected", 3 * rows)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import bits
+from ...fast.copying import duplicate
 from .. import schemas
 from ..context import Context
 from ..lockstep import FastRows, Lockstep, References
@@ -88,7 +89,7 @@ def unbegun(context: Context) -> None:
 
 def _twin(context: Context, env: Any, fast: FastRows) -> FastRows:
     twin = FastRows(context.package, env)
-    twin.td = fast.td.clone()
+    twin.td = duplicate(fast.td)
     return twin
 
 

@@ -1,0 +1,174 @@
+"""Trajectories of the fast side: of a whole TensorDict, and of a collector's batches one after another."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..spec.package import Package, package_of
+from .metadata import SOURCES, Metadata
+from .records import First, Trajectory, TrajectoryError
+from .rows import Rows, form_of_env, form_of_package
+from .writing import SUFFIXES, Pieces
+
+if TYPE_CHECKING:
+    from tensordict import TensorDictBase
+
+FAST = SOURCES[1:]
+
+
+def from_tensordict(
+    data: TensorDictBase, env: Any, *, instances: Sequence[int] | None = None, source: str | None = None
+) -> list[Trajectory]:
+    """The trajectories in what ``env.rollout``, a TorchRL collector or ``BatchCollector`` gives, one for each instance.
+
+    Args:
+        data: ``[*batch_size, T]``, of an environment with ``expose_state=True``. Steps that are none (of rows that had
+            ended, or that ``("collector", "mask")`` leaves out) are passed over.
+        env: the :class:`~simulacrum.FastEnv` that made it, bare or under transforms that leave actions and rewards as
+            they are; or its :class:`~simulacrum.spec.Package`, in the configuration that ran.
+        instances: which rows, counted row-major; all by default.
+        source: ``tensor`` or ``kernel``, what ran; needed with a package alone.
+
+    An episode begins anew wherever a step does not go on from what the step before it ended in. Raises
+    :class:`TrajectoryError` for what lacks the state, or is of another environment, and names the remedy.
+    """
+    origin = _Origin(env, source)
+    rows = Rows(data, origin.form, instances)
+    found = []
+    for row in rows.instances:
+        parts = rows.parts(row)
+        first = next(parts, None)
+        if not isinstance(first, First):
+            raise TrajectoryError(f"row {row} of the TensorDict: expected steps, got none")
+        trajectory = Trajectory(origin.metadata(first.seed, row))
+        trajectory.begin(first)
+        for part in parts:
+            trajectory.begin(part) if isinstance(part, First) else trajectory.add(part)
+        found.append(trajectory)
+    return found
+
+
+class BatchRecorder:
+    """Writes a collector's batches into one JSON Lines file for each instance: ``FOLDER/instance-000003.jsonl``.
+
+    ::
+
+        with BatchRecorder(env, "runs", instances=[0, 5]) as recorder:
+            for batch in collector:
+                recorder.add(batch)
+
+    An episode that goes on from one batch into the next is one episode of the file. After an exception, or an end of
+    the process, a file lacks its last line, and can be read up to its last whole step.
+
+    Args:
+        env, instances, source: as of :func:`from_tensordict`.
+        folder: a new folder, or an empty one.
+        suffix: ``.jsonl``, or ``.jsonl.gz`` for compressed files.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        folder: str | os.PathLike[str],
+        *,
+        instances: Sequence[int] | None = None,
+        source: str | None = None,
+        suffix: str = ".jsonl",
+    ) -> None:
+        self._origin = _Origin(env, source)
+        self._instances = None if instances is None else list(instances)
+        self._folder = Path(folder)
+        if suffix not in SUFFIXES or "jsonl" not in suffix:
+            raise TrajectoryError(f"suffix: expected .jsonl or .jsonl.gz, got {suffix!r}")
+        self._suffix = suffix
+        if self._folder.exists() and (not self._folder.is_dir() or any(self._folder.iterdir())):
+            raise TrajectoryError(f"{self._folder} is not empty: name another folder")
+        self._writers: dict[int, Pieces] = {}
+        self._before: Rows | None = None
+        self._closed = False
+
+    @property
+    def files(self) -> dict[int, Path]:
+        """The files by instance."""
+        return {row: writer.file for row, writer in self._writers.items()}
+
+    def add(self, batch: TensorDictBase) -> None:
+        """Write a batch, ``[*batch_size, T]``, the one that follows on the last: all of it, or an error and nothing.
+
+        Raises :class:`TrajectoryError` as :func:`from_tensordict`, for another number of rows than before, and for NaN.
+        """
+        if self._closed:
+            raise TrajectoryError(f"{self._folder}: the recorder is closed, nothing more can be written")
+        rows = Rows(batch, self._origin.form, self._instances, self._before)
+        try:
+            for row in rows.instances:
+                self._put(row, rows.parts(row))
+        except BaseException:
+            self.abandon()
+            raise
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for writer in self._writers.values():
+            writer.flush()
+        self._before = rows
+
+    def close(self) -> None:
+        """Finish the files; may be called again."""
+        if not self._closed:
+            for writer in self._writers.values():
+                writer.close()
+        self._closed = True
+
+    def abandon(self) -> None:
+        """Leave the files as they are, unfinished."""
+        for writer in self._writers.values():
+            writer.abandon()
+        self._closed = True
+
+    def __enter__(self) -> BatchRecorder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: Any) -> None:
+        self.close() if kind is None else self.abandon()
+
+    def _put(self, row: int, parts: Iterator[Any]) -> None:
+        for part in parts:
+            if row not in self._writers:
+                file = self._folder / f"instance-{row:06d}{self._suffix}"
+                self._writers[row] = Pieces(file, self._origin.metadata(part.seed, row))
+            writer = self._writers[row]
+            writer.begin(part) if isinstance(part, First) else writer.add(part)
+
+
+class _Origin:
+    """Where batches come from: what they hold, and the metadata of each row."""
+
+    def __init__(self, env: Any, source: str | None) -> None:
+        package: Package | None
+        if isinstance(env, Package):
+            environment, package, self.form = env.environment, env, form_of_package(env)
+        else:
+            from torchrl.envs import TransformedEnv
+
+            from ..fast import FastEnv
+            from ..kernel import KernelEnv
+
+            while isinstance(env, TransformedEnv):
+                env = env.base_env
+            if not isinstance(env, FastEnv):
+                raise TypeError(
+                    "env: expected a simulacrum.FastEnv, bare or under transforms, or a simulacrum.spec.Package with "
+                    f"the source, got {type(env).__name__}"
+                )
+            environment, package, self.form = env.environment, package_of(type(env).__module__), form_of_env(env)
+            source = source or ("kernel" if isinstance(env, KernelEnv) else "tensor")
+        if source not in FAST:
+            raise TrajectoryError(f"source: expected one of {', '.join(FAST)}, got {source!r}")
+        self._metadata = Metadata.of(environment, 0, package=package, source=source)
+
+    def metadata(self, seed: int, row: int) -> Metadata:
+        """The metadata of a row whose first episode has a seed."""
+        return replace(self._metadata, seed=seed, instance=row)
