@@ -42,11 +42,16 @@ def load(name: str) -> dict[str, Any]:
     return content
 
 
+def command(told: dict[str, Any]) -> str:
+    """The command of a file, without where it wrote."""
+    return re.sub(r" --\w+ (FILE|FOLDER)$", "", told["command"])
+
+
 def output(name: str) -> str:
     """What the command printed, under the command."""
     told = load(name)
     lines = "\n".join(line.rstrip() for line in told["output"]).strip("\n")
-    return f"`{told['command']}`:\n\n```text\n{lines}\n```\n\n{measured(name)}"
+    return f"`{command(told)}`:\n\n```text\n{lines}\n```\n\n{measured(name)}"
 
 
 def table(name: str) -> str:
@@ -61,7 +66,7 @@ def measured(*names: str) -> str:
     first = told[0]
     versions = f"Python {first['machine']['python']}, torch {first['versions']['torch']}"
     where = f"{first['machine']['cores']} cores of an {first['machine']['processor']}"
-    commands = ", ".join(f"`{one['command']}`" for one in told) if len(told) > 1 else f"`{first['command']}`"
+    commands = ", ".join(f"`{command(one)}`" for one in told)
     return f"Measured on {' and '.join(dates)} on {where}, {versions}, by {commands}.\n"
 
 
@@ -80,7 +85,7 @@ def speed(*names: str) -> str:
     return "\n".join(lines) + f"\n\n{measured(*names)}"
 
 
-def boards(*names: str) -> str:
+def boards(*names: str, threads: int = 0, sizes: int = 99) -> str:
     """Sweeps of many agents: a row for each size and number of threads."""
     lines = [
         "| configuration | boards | threads | million agent-steps/s | times CartPole |",
@@ -89,7 +94,8 @@ def boards(*names: str) -> str:
     for name in names:
         told = load(name)
         config = told["command"].split("--config ")[1].split()[0]
-        for group in told["content"]["groups"]:
+        groups = [one for one in told["content"]["groups"] if threads in (0, one["threads"])]
+        for group in groups[:sizes]:
             for form, timing in group["forms"].items():
                 if form == "kernel":
                     lines.append(
@@ -99,17 +105,34 @@ def boards(*names: str) -> str:
     return "\n".join(lines) + f"\n\n{measured(*names)}"
 
 
+def agents(*names: str) -> str:
+    """The same in one thread, at the first size of each."""
+    return boards(*names, threads=1, sizes=1)
+
+
 def training(*names: str) -> str:
     """What training printed when it ended."""
     parts = []
     for name in names:
         told = load(name)
         last = [line for line in told["output"] if re.match(r"[\d,]+ steps in |greedy|sampled|random", line)]
-        parts.append(f"`{told['command'].replace(' --out FOLDER', '')}`:\n\n```text\n" + "\n".join(last) + "\n```\n")
+        parts.append(f"`{command(told)}`:\n\n```text\n" + "\n".join(last) + "\n```\n")
     return "\n".join(parts) + f"\n{measured(*names)}"
 
 
-VIEWS: dict[str, Callable[..., str]] = {one.__name__: one for one in (output, table, measured, speed, boards, training)}
+def faults(name: str) -> str:
+    """The section of one environment in the page of faults."""
+    from simulacrum.harness.faults.matrix import Result
+    from simulacrum.harness.faults.summary import Summary, markdown
+
+    content = load(name)["content"]
+    results = [Result(**one) for one in content["results"]]
+    return f"{markdown(Summary(content['id'], results, content['excused'], whole=True), False).rstrip()}\n"
+
+
+VIEWS: dict[str, Callable[..., str]] = {
+    one.__name__: one for one in (output, table, measured, speed, boards, agents, training, faults)
+}
 
 
 def block(found: re.Match[str]) -> str:

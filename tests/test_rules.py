@@ -43,3 +43,14 @@ def test_several_rules_in_one_comment() -> None:
 def test_without_a_comment_there_is_nothing_to_tell() -> None:
     files = {name: FORAGER.files[name].replace(b"# spec, transition", b"# transition") for name in FORAGER.files}
     assert rules(Package(FORAGER.path, files), "reward", "transition") == []
+
+
+def test_a_field_that_is_added_to_is_set() -> None:
+    before = b"energy = (state.energy - STEP_COST_FLOAT) + gained"
+    added = b"energy = state.energy\n        energy += gained - STEP_COST_FLOAT"
+    assert before in FORAGER.files["reference.py"]
+    files = {**FORAGER.files, "reference.py": FORAGER.files["reference.py"].replace(before, added)}
+    files["fast.py"] = b""
+    assert [rule[:13] for rule in rules(Package(FORAGER.path, files), "state.energy", "transition")] == [
+        "transition 4:"
+    ]

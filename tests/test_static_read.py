@@ -287,6 +287,24 @@ def test_constants_are_made_at_import(line: str) -> None:
     assert problems(Sources({"fast.py": (head + line + "\n").encode()}), {}, False) == []
 
 
+@pytest.mark.parametrize(
+    ("file", "source", "lines"),
+    [
+        (
+            "render.py",
+            "def render_figure(state):\n    from matplotlib.figure import Figure\n    import matplotlib\n",
+            [],
+        ),
+        ("render.py", "def render_rgb(state):\n    from matplotlib.figure import Figure\n", [2]),
+        ("render.py", "def render_figure(state):\n    import seaborn\n    import pandas\n", [2, 3]),
+        ("render.py", "import matplotlib\ndef render_figure(state):\n    import random\n", [1, 3]),
+        ("fast.py", "def render_figure(state):\n    import matplotlib\n", [2]),
+    ],
+)
+def test_a_figure_may_import_matplotlib_and_nothing_else(file: str, source: str, lines: list[int]) -> None:
+    assert [one.line for one in problems(Sources({file: source.encode()}), {}, False)] == lines
+
+
 @pytest.mark.parametrize("side", [CountdownFast, MirrorFast])
 def test_the_small_environments_raise_no_alarm(side: type) -> None:
     head = "import torch\nfrom simulacrum import FastEnv, tensor_state\nTABLE = torch.arange(3)\n"

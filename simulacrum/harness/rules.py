@@ -43,6 +43,8 @@ def _settings(tree: ast.AST, name: str) -> Iterator[int]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             names = [leaf.id for target in node.targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)]
+        elif isinstance(node, ast.AugAssign):
+            names = [leaf.id for leaf in ast.walk(node.target) if isinstance(leaf, ast.Name)]
         elif isinstance(node, ast.keyword):
             names = [node.arg or ""]
         else:
