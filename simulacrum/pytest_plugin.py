@@ -1,9 +1,10 @@
 """The pytest plugin: ``pytest --simulacrum envs/forager`` runs the validation battery, a check a test.
 
 With the flag, every folder with a ``spec.md`` is an environment package, and ``envs/forager/spec.md::differential`` is
-one of its tests; without it, ``spec.md`` is not looked at. ``-k``, ``-n`` (pytest-xdist) and ``--junitxml`` work as
-always; under ``-n`` the checks share the processors, which ``throughput`` notices. pytest never writes the report that
-lets an environment load: ``simulacrum validate`` does.
+one of its tests; without it, ``spec.md`` is not looked at. ``-k``, ``-n`` (pytest-xdist), ``--cov`` (pytest-cov, which
+sees the package's lines), pytest-randomly and ``--junitxml`` work as always; under ``-n`` the checks share the
+processors, which ``throughput`` notices. pytest never writes the report that lets an environment load: ``simulacrum
+validate`` does.
 
 Loaded in every run of pytest, so it imports pytest alone; torch comes with the first check that runs.
 """
@@ -112,6 +113,8 @@ class Check(pytest.Item):
         profile = PROFILES[_profile_name(self.config)].seeded(self.config.option.simulacrum_seed)
         with warnings.catch_warnings():
             warnings.simplefilter("default")  # a project that makes warnings errors has no other battery
+            # TorchRL's own, of what it deprecates itself, when a check first imports it
+            warnings.filterwarnings("ignore", r".*\bfrom torchrl\.", DeprecationWarning)
             (result,) = run(self.package, profile, names=(self.check,)).checks
         self.add_report_section("call", "simulacrum", _told(result))
         self.user_properties += [("outcome", result.outcome), ("seed", profile.seed), *sorted(result.counts.items())]

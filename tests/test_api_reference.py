@@ -198,6 +198,7 @@ def world(tmp_path_factory):
     tensor = [("tensor", "eager", "cpu"), ("tensor", "compiled", "cpu")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("PYTEST_ADDOPTS", "-p no:randomly")  # of pytest in an example
         patch.delenv("SIMULACRUM_KEY_FILE", raising=False)
         patch.setattr(discovery, "ROOT", root)
         patch.setattr(build, "checksum", lambda layout: "a" * 64)  # snake's kernel is never loaded

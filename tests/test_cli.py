@@ -254,7 +254,7 @@ def test_on_a_terminal_the_findings_stay_whole(folder, battery, monkeypatch, cap
     told = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", capsys.readouterr().out)
     assert "│ spec_contract" in told
     assert told.count("the sides differ") == 1
-    assert f"Report: {folder / 'validation_report.json'}\n" in told
+    assert f"Report: {folder / 'validation_report.json'}\nPage:   {folder / 'validation_report.html'}\n" in told
 
 
 def test_an_interruption_shows_what_has_finished(folder, battery, capsys):

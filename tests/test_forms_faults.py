@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 from environments import FORAGER, TOYWALK
@@ -10,7 +13,10 @@ from simulacrum.errors import PackageError
 from simulacrum.harness.case import Case
 from simulacrum.harness.case_fits import check_fit
 from simulacrum.harness.faults import cases, matrix
+from simulacrum.harness.findings import read
+from simulacrum.harness.playback import run
 from simulacrum.harness.profile import QUICK
+from simulacrum.harness.runner import run_check
 from simulacrum.spec import Package
 
 SAMPLE = {
@@ -64,3 +70,17 @@ def test_a_case_of_a_kernel_belongs_to_a_package_with_one() -> None:
     content["options"] = {"kernel": 1}
     with pytest.raises(ValueError, match="kernel: expected a bool"):
         Case.from_json(content)
+
+
+def test_a_fault_of_the_tensor_form_is_replayed_on_the_tensor_form(tmp_path) -> None:
+    folder = Path(shutil.copytree(TOYWALK.path, tmp_path / "package", ignore=shutil.ignore_patterns("failures", "val*")))
+    source = (folder / "fast.py").read_text()
+    assert "GOAL_REWARD)" in source
+    (folder / "fast.py").write_text(source.replace("GOAL_REWARD)", "GOAL_REWARD - 1)"))
+    package = Package.read(folder)
+    (finding,) = run_check("forms", package, QUICK.seeded(3)).findings
+    assert finding.message.startswith("the kernel form (below: fast) differs from the tensor form (below: reference)")
+    assert finding.hint.startswith("the kernel agrees with the reference here, fast.py does not")
+    case = read(Path(finding.file)).case
+    assert not case.kernel
+    assert run(package, case).field == "reward"

@@ -13,7 +13,7 @@ pytest_plugins = ("pytester",)
 def folder(pytester, monkeypatch):
     """A package ``good`` in a folder that pytest runs in, and a state folder of the test's own."""
     monkeypatch.setenv("XDG_STATE_HOME", str(pytester.path / "state"))
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly")  # the order of the checks is looked at
     return copy_package(pytester.path / "good", "tests/good-v0")
 
 

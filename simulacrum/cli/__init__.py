@@ -29,10 +29,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, BrokenPipeError):  # the reader of our output is gone: nothing more can be said to it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return COULD_NOT_RUN
-        return complain(str(error))
+        return complain(_told(error))
     except KeyboardInterrupt:
         print("\nInterrupted.", file=sys.stderr)
         return INTERRUPTED
     except Exception:  # a fault of ours: told whole, and not taken for findings
         traceback.print_exc()
         return COULD_NOT_RUN
+
+
+def _told(error: Exception) -> str:
+    """An error in words; one of the system by its file."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

@@ -62,6 +62,13 @@ def positive(text: str) -> int:
     return number
 
 
+def natural(text: str) -> int:
+    """A place in a row of things, from 0 on. Raises ``argparse.ArgumentTypeError``."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 on, got {text!r}")
+    return int(text)
+
+
 def numbers(text: str) -> tuple[int, ...]:
     """Whole numbers from 1 on, with commas between them. Raises ``argparse.ArgumentTypeError``."""
     return tuple(dict.fromkeys(positive(part) for part in text.split(",")))

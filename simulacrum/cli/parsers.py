@@ -58,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--ray", metavar="ADDRESS", help="with --deep: on a Ray cluster (auto finds a running one)")
     command.add_argument("--shards", type=positive, metavar="N", help="with --deep: stop after N more shards")
     command.set_defaults(command=_validate)
+    _check_parser(commands)
 
     command = commands.add_parser(
         "explain",
@@ -82,6 +83,10 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("name", metavar="NAME", help="its name: a Python identifier in lower case")
     command.add_argument("--directory", default=".", metavar="DIR", help="where its folder is made; here by default")
     command.add_argument("--kernel", action="store_true", help="with a kernel too: Cython loops over instances")
+    command.add_argument(
+        "--distribution", metavar="DIST", help="in a distribution for pip of that name, with its entry point"
+    )
+    command.add_argument("--namespace", metavar="NS", help="of the ID NS/NAME-v0; by default DIST, or else simulacrum")
     command.set_defaults(command=_new)
 
     command = commands.add_parser(
@@ -96,6 +101,18 @@ def parser() -> argparse.ArgumentParser:
     _bench_parser(commands)
     viewing.add(commands)
     return parser
+
+
+def _check_parser(commands: Any) -> None:
+    command = commands.add_parser(
+        "check",
+        help="the spec against the code and a static read, in seconds, as a hook before a commit",
+        description="Compare spec.md with the code of a package, and read its sources for what cannot be right. "
+        "Nothing is played, and no report is written: what lets an environment load is validate. Exit code: 0 passed, "
+        "1 findings, 2 it could not run.",
+    )
+    command.add_argument("targets", nargs="+", metavar="FILE_PATH_NAME_OR_ID", help=f"a file in a package, or {TARGET}")
+    command.set_defaults(command=later("check"))
 
 
 def _bench_parser(commands: Any) -> None:
@@ -189,7 +206,7 @@ def _list(arguments: argparse.Namespace) -> int:
 def _new(arguments: argparse.Namespace) -> int:
     from .new import new
 
-    return new(arguments.name, arguments.directory, arguments.kernel)
+    return new(arguments.name, arguments.directory, arguments.kernel, arguments.distribution, arguments.namespace)
 
 
 def _freeze(arguments: argparse.Namespace) -> int:

@@ -25,7 +25,7 @@ from .packages import Packages
 PATIENCE = 10.0  # seconds between two lines of a log that say how far it is
 COUNT = 5  # how many of an order are shown where --count is not given
 NAMED = 5  # how many files that were passed over are named
-NUMBERS = ("number", "seed", "episode", "steps", "return", "score")  # columns
+NUMBERS = ("in file", "seed", "episode", "steps", "return", "score")  # columns
 WIDE = 1000  # columns of what is no terminal: nothing is wrapped there
 
 Pick = Callable[[list[Summary], argparse.Namespace], list[Summary]]
@@ -115,7 +115,7 @@ def _show(picked: Sequence[Summary], files: Sequence[Path], arguments: argparse.
     if not console.is_terminal:
         console = Console(width=WIDE)
     table = Table(box=None, pad_edge=False)
-    columns = ["file", "number", "seed", "episode", "steps", "return", "ended"]
+    columns = ["file", "in file", "seed", "episode", "steps", "return", "ended"]
     columns += [
         name for name in ("score", "broken", "note") if any(getattr(one, name) not in (None, "") for one in picked)
     ]
@@ -135,6 +135,8 @@ def _show(picked: Sequence[Summary], files: Sequence[Path], arguments: argparse.
 
 
 def _cell(one: Summary, name: str) -> str:
+    if name == "in file":
+        return str(one.number)
     if name == "return":
         return f"{one.return_:.6g}"
     if name == "score":

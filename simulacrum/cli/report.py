@@ -45,6 +45,10 @@ def report(arguments: argparse.Namespace) -> int:
     output: Path = arguments.output or Path(f"{package.path.name}{config}-report.html")
     if output.is_dir():
         raise SimulacrumError(f"{output} is a folder: name a file by --output FILE.html")
+    if (output.resolve().parent / "spec.md").exists():
+        raise SimulacrumError(
+            f"{output}: in a package's folder, which would change the package: name another place by --output FILE.html"
+        )
     write_atomically(output, page(content, beside).encode())
     print(f"{output} ({output.stat().st_size / 1e6:.1f} MB)")
     return PASSED

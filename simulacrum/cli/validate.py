@@ -186,7 +186,8 @@ def _end(console: Console, report: Report, whole: bool) -> None:
         what = f"simulacrum validate {package.target}"
         _say(console, f"No report was written: it takes all checks in the default profile: {what}")
         return
-    _say(console, f"Report: {report.write()}")
+    written = report.write()
+    _say(console, f"Report: {written}\nPage:   {written.with_suffix('.html')}")
     if report.passed:
         _say(console, "Load it, after import gymnasium, simulacrum:")
         _say(console, f'  gymnasium.make("{identifier}"{config})')

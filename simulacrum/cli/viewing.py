@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .arguments import TARGET, later, positive, rate, seed
+from .arguments import TARGET, later, natural, positive, rate, seed
 
 
 def add(commands: Any) -> None:
@@ -59,7 +59,7 @@ def _render(commands: Any) -> None:
     command.add_argument(
         "--beside", type=Path, metavar="FILE", help="another trajectory beside it, the first difference marked"
     )
-    command.add_argument("--episode", type=int, metavar="K", help="the K-th episode of the file alone, from 0 on")
+    command.add_argument("--episode", type=natural, metavar="K", help="the K-th episode of the file alone, from 0 on")
     command.add_argument("--around", type=int, metavar="K", help="the part of the board around agent K")
     command.add_argument("--cell", type=positive, metavar="N", help="pixels a cell")
     command.add_argument("--matplotlib", action="store_true", help="the package's render_figure in place of render_rgb")

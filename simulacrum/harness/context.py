@@ -16,7 +16,7 @@ import torch
 from ..fast import FastEnv
 from ..spec import Package
 from .case import Case
-from .finding import Finding
+from .finding import OTHER_FORM, Finding
 from .findings import completed
 from .laws import causes
 from .patterns import Evidence, broadcast
@@ -187,6 +187,8 @@ class Context:
         finding = replace(finding, setting=setting, replay=self.replay_command())
         cases = [case] if isinstance(case, Case) else list(case or ())
         if cases:
+            if finding.message.startswith(OTHER_FORM):  # a file replays one of them beside the reference: either
+                cases += [replace(one, options={**one.options, "kernel": False}) for one in cases]
             folder = writable_folder(self.package.path) / "failures"
             file = folder / f"{self.name}-seed{self.profile.seed}-{len(self.findings) + 1}.json"
             finding = completed(self.package, finding, cases, file)

@@ -8,6 +8,8 @@ from typing import Any
 
 __all__ = ["Finding"]
 
+OTHER_FORM = "the kernel form (below: fast) differs from the tensor form (below: reference)"
+
 
 @dataclass(frozen=True)
 class Finding:

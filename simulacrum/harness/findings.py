@@ -57,6 +57,11 @@ def completed(package: Package, finding: Finding, cases: list[Case], file: Path)
         hint=finding.hint or hint(package, case, shown, shrunk is not None),
         rule=finding.rule or rules_of(package, shown),
     )
+    if cases[0].kernel and not case.kernel:
+        text = (
+            "the kernel agrees with the reference here, fast.py does not: the file replays fast.py beside the reference"
+        )
+        finding = replace(finding, hint="\n".join(filter(None, (text, finding.hint))))
     if shown.divergence is None:
         text = "the case alone does not show it again: more of what the check did belongs to it"
         finding = replace(finding, hint=finding.hint or text)

@@ -14,8 +14,8 @@ from ..reference import ReferenceEnv, state_of
 from ..spec import Package
 from .case import Case
 from .context import Context
-from .finding import Finding
-from .lockstep import BESIDE, OTHER_FORM, FastRows
+from .finding import OTHER_FORM, Finding
+from .lockstep import BESIDE, FastRows
 from .records import Record, action_key, difference, plain, stacked_record, take
 from .sources import legal_actions
 

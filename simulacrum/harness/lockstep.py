@@ -11,7 +11,7 @@ import numpy as np
 from .. import bits
 from ..fast import FastEnv
 from .case import Case
-from .finding import Finding
+from .finding import OTHER_FORM, Finding
 from .playback import AFTER_MASK, AFTER_RESET, AFTER_STEP, FORMS, NEXT_FIRST
 from .records import FormError, Record, difference, plain, take
 from .sides import FastRows, Held, References, Step
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .context import Context
 
 HISTORY = 512  # steps kept for trajectories, where no step cap says how long an episode may be
-OTHER_FORM = "the kernel form (below: fast) differs from the tensor form (below: reference)"
 BESIDE = "steps beside the tensor form"  # a count
 LOG = 4096  # steps after which what replays a finding begins anew
 

@@ -29,6 +29,10 @@ class Sink(Protocol):
 def kind_of(file: str | os.PathLike[str]) -> str:
     """``json`` or ``jsonl``, by a file's name. Raises :class:`TrajectoryError` for another name."""
     name = Path(file).name
+    if Path(file).is_dir():
+        raise TrajectoryError(
+            f"{os.fspath(file)}: expected a trajectory file, got a folder (simulacrum pick lists one)"
+        )
     for suffix in SUFFIXES:
         if name.endswith(suffix) and name != suffix:
             return suffix.split(".")[1]
@@ -53,6 +57,8 @@ def copy(metadata: Metadata, parts: Iterable[First | Step], file: str | os.PathL
     """The same of what comes one by one, for what is too long to be held."""
     kind_of(file)
     target = Path(file)
+    if not target.parent.is_dir():
+        raise TrajectoryError(f"{target}: there is no folder {target.parent}")
     work = target.with_name(f".{os.getpid()}-{os.urandom(4).hex()}-{target.name}")
     try:
         writer = create(work, metadata)

@@ -9,11 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .markup import Markup, clip, some, tag
 from .markup import table as table_of
 from .verdict import Content, command
 
 MOST = 60  # findings shown
+OPEN = 3  # of a check that are not folded
+LARGEST = float(np.finfo(np.float32).max)
 ROOM = 1_500_000  # characters of all findings but their images
 VALUE, TEXT = 300, 6000  # characters of a field's value, of a frame as text
 FIELDS = 40  # of a moment, shown at most
@@ -84,7 +88,10 @@ def section(report: Content, pictures: Mapping[str, Pictures]) -> Markup | None:
 
 
 def _of_check(place: int, name: str, listed: list[Markup]) -> Markup:
-    return tag("div", tag("h3", clip(name, 100), id=f"found-{place}"), listed, class_="found")
+    """A check's findings: the first few, and the others folded."""
+    more = listed[OPEN:]
+    folded = tag("details", tag("summary", f"{len(more)} more of {clip(name, 100)}"), more) if more else None
+    return tag("div", tag("h3", clip(name, 100), id=f"found-{place}"), listed[:OPEN], folded, class_="found")
 
 
 def _finding(number: int, finding: Content, pictures: Pictures) -> Markup:
@@ -126,7 +133,7 @@ def _pairs(pairs: list[tuple[str, Any]], class_: str) -> Markup | None:
 def _commands(finding: Content) -> Markup | None:
     """How to see it again: its case, where it has a file; the check with the same seed."""
     file, again = finding.get("file"), finding.get("replay")
-    lines = [f"simulacrum explain {shlex.quote(file)}"] if file else []
+    lines = [f"simulacrum {how} {shlex.quote(file)}" for how in ("explain", "render")] if file else []
     lines += [again] if again else []
     return tag("div", [command(line) for line in lines], class_="commands") if lines else None
 
@@ -206,4 +213,13 @@ def _fields(caption: str, fields: list[tuple[str, Any, Any, bool]]) -> Markup:
 
 
 def _value(value: Any) -> Markup:
-    return tag("code", "not shown" if value is None else clip(json.dumps(value), VALUE))
+    return tag("code", "not shown" if value is None else clip(json.dumps(_shortest(value)), VALUE))
+
+
+def _shortest(value: Any) -> Any:
+    """A value whose floats, where they are a float32's, have as few digits as tell it from others."""
+    if isinstance(value, list):
+        return [_shortest(one) for one in value]
+    if isinstance(value, float) and abs(value) < LARGEST and float(np.float32(value)) == value:
+        return float(str(np.float32(value)))
+    return value

@@ -1,0 +1,1 @@
+"""newdist: a folder for each environment; the entry point of this module makes them known to simulacrum."""
