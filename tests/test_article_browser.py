@@ -12,6 +12,7 @@ PAGE = ROOT / "docs" / "article" / "index.html"
 AXE = ROOT / "tests" / "javascript" / "node_modules" / "axe-core" / "axe.min.js"
 WIDTHS, SCHEMES = (360, 1280), ("light", "dark")
 SLOW = 120_000  # milliseconds that a widget may take on a machine that is busy
+NONE = "\u2013"  # a dash, in place of what cannot be drawn
 FACTS = {"light": "rgb(250, 250, 247)", "dark": "rgb(21, 24, 21)"}
 
 VIOLATIONS = """axe.run({ preload: false }).then((result) => result.violations.map(({ id, impact, nodes }) =>
@@ -41,6 +42,16 @@ def wait(page, selector, pattern):
         arg=[selector, pattern],
     )
     return text(page, selector)
+
+
+def complaint(page, selector):
+    """What is said below a control that does not take what was typed; said aloud, too."""
+    control = page.locator(selector)
+    assert control.get_attribute("aria-invalid") == "true"
+    line = page.locator(f"#{control.get_attribute('aria-describedby')}")
+    assert line.get_attribute("role") == "alert"
+    assert line.is_visible()
+    return line.inner_text()
 
 
 def press(page, widget, name):
@@ -91,8 +102,11 @@ def test_forager_is_played(browser):
         assert "Episode 1 of seed 7 begins" in text(page, "#play .says")
         page.locator("#play input").fill(str(2**53 + 1))
         assert f"Episode 0 of seed {2**53 + 1} begins" in text(page, "#play .says")
+        assert text(page, "#play .error") == ""
         page.locator("#play input").fill(str(2**64))
-        assert page.locator("#play input").get_attribute("aria-invalid") == "true"
+        assert complaint(page, "#play input") == f'Seed: expected a whole number from 0 to {2**64 - 1}, got "{2**64}".'
+        press(page, "play", "Next episode")
+        assert f"Episode 1 of seed {2**53 + 1} begins" in text(page, "#play .says")
 
 
 @pytest.mark.parametrize("world", ["toywalk", "forager"])
@@ -137,8 +151,37 @@ def test_draws_are_explored(browser):
         left = {name: value for name, value in drawn(0).items() if value != "not"}
         assert len(left) == 5
         assert all(pure[name] == value for name, value in left.items())
-        page.locator("#draws").get_by_label("slot", exact=True).fill("240")
-        assert page.locator("#draws").get_by_label("slot", exact=True).get_attribute("aria-invalid") == "true"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected", "left"),
+    [
+        ("seed", "abc", f"a whole number from 0 to {2**64 - 1}", 0),
+        ("seed", "9" * 24, f"a whole number from 0 to {2**64 - 1}", 0),
+        ("seed", "", f"a whole number from 0 to {2**64 - 1}", 0),
+        ("slot", "240", "a whole number from 0 to 239", 0),
+        ("n of randint", "0", f"a whole number from 1 to {2**31}", 5),
+        ("p of bernoulli", "2", "0, or a number from 2**-32 to 1", 5),
+    ],
+)
+def test_what_cannot_be_drawn_is_told_and_nothing_is_shown_for_it(browser, name, value, expected, left):
+    with opened(browser) as page:
+        answers = page.locator("#draws .answers dd")
+        before = answers.all_inner_texts()
+        good = page.locator("#draws").get_by_label(name, exact=True).input_value()
+        page.locator("#draws").get_by_label(name, exact=True).fill(value)
+        got = f'"{value}"' if value else "nothing"
+        label = page.locator("#draws").get_by_label(name, exact=True)
+        assert complaint(page, "#draws input[aria-invalid=true]") == f"{name}: expected {expected}, got {got}."
+        shown = [(one, other) for one, other in zip(answers.all_inner_texts(), before, strict=True) if one != NONE]
+        assert len(shown) == left
+        assert all(one == other for one, other in shown)
+        drawn = page.locator("#draws tbody td").all_inner_texts()
+        assert (set(drawn) == {NONE}) == (left == 0)
+        label.fill(good)
+        assert answers.all_inner_texts() == before
+        assert text(page, "#draws .error") == ""
+        assert label.get_attribute("aria-describedby") is None
 
 
 def test_the_lab_finds_every_fault(browser):
@@ -153,6 +196,8 @@ def test_the_lab_finds_every_fault(browser):
         detail = text(page, "#lab .detail")
         for expected in ("terminated", "below(energy, 0)", "atMost(energy, 0)"):
             assert expected in detail
+        both = page.locator("#lab .detail dd").all_inner_texts()[-2:]
+        assert both == ["true", "false"]
         assert page.evaluate("document.activeElement.className") == "detail"
         page.get_by_role("button", name=re.compile("^Gain first, cost second, lockstep: caught")).click()
         assert len(set(re.findall(r"0x[0-9a-f]{8}", text(page, "#lab .detail")))) == 2
@@ -226,13 +271,20 @@ def test_the_gate_refuses_what_was_edited(browser):
         page.keyboard.type(" ")
         assert "not what was validated" in wait(page, "#gate .verdict", "does not load")
         assert text(page, "#gate .digest") != digest
+        assert "compared" not in text(page, "#gate .verdict")
         press(page, "gate", "Run the battery")
-        wait(page, "#gate .verdict", "It loads")
+        assert re.search(r"The battery compared [\d,]+ transitions", wait(page, "#gate .verdict", "It loads"))
         press(page, "gate", "STEP_COST = 0.03")
         press(page, "gate", "Run the battery")
         assert "rollouts of one" in wait(page, "#gate .verdict", "the report says failed")
         press(page, "gate", "As it was")
         assert text(page, "#gate .digest") == digest
+        told = text(page, "#gate .verdict")
+        assert told.startswith("It does not load: the package is not what was validated last")
+        assert told.endswith("run the battery again.")
+        page.get_by_label("The package").fill("GRID = eight")
+        press(page, "gate", "Run the battery")
+        assert wait(page, "#gate .verdict", "the report says failed").endswith('"eight" is no number.')
 
 
 def test_numbers_in_the_text_are_those_of_the_programs(browser):
@@ -342,6 +394,12 @@ def test_a_finger_is_enough(browser):
           return one.checkVisibility() && (width < 24 || height < 24);
         }).map((one) => one.outerHTML)""")
         assert small == []
+
+
+def test_nothing_says_that_it_needs_javascript_where_it_runs(browser):
+    with opened(browser) as page:
+        assert page.locator("#gate textarea").count() == 0, "the last figure is built already"
+        assert "JavaScript." not in page.locator("main").inner_text()
 
 
 def test_it_reads_without_javascript(browser):

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 from test_layers import LAYERS, SOURCE, modules
 
 from simulacrum.cli.parsers import parser
@@ -124,6 +125,13 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path):
     assert list(broken(page)) == ["gone.md", "other.md#none", "#none", "gone.html"]
 
 
+def test_the_article_leads_to_pages_of_the_built_documentation():
+    _, _, folder = site()
+    page = folder / "article" / "index.html"
+    assert not list(broken(page))
+    assert {"../index.html", "../quickstart.html", "../battery.html", "../faults.html"} <= set(links(page))
+
+
 def test_every_page_stands_in_the_index():
     listed = "\n".join(one.text for one in toctrees(DOCS / "index.md")).split()
     assert {page.stem for page in DOCS.glob("*.md")} - {"index"} <= set(listed)
@@ -141,14 +149,17 @@ def toctrees(page: Path) -> Iterator[Fenced]:
 
 
 def command_lines(block: Fenced) -> Iterator[str]:
-    """The shell lines of a block: of ``bash`` all, of ``console`` those with a prompt, of ``yaml`` what is run."""
+    """The shell lines of a block: of ``bash`` all, of ``console`` those with a prompt, of ``yaml`` what is run.
+
+    pre-commit gives the names of files to an ``entry``.
+    """
     for line in block.text.replace("\\\n", " ").splitlines():
         if block.language == "bash":
             yield line
         elif block.language == "console" and line.startswith("$ "):
             yield line[2:]
-        elif block.language == "yaml" and (found := re.match(r"\s*(?:- )?(?:run|entry): (.+)", line)):
-            yield found[1]
+        elif block.language == "yaml" and (found := re.match(r"\s*(?:- )?(run|entry): (.+)", line)):
+            yield found[2] if found[1] == "run" else f"{found[2]} FILE"
 
 
 def commands(line: str) -> Iterator[list[str]]:
@@ -186,18 +197,52 @@ def test_every_command_line_is_one_that_the_parser_takes():
     assert number >= 40
 
 
+def test_the_hook_on_the_page_is_the_one_that_comes_with_simulacrum():
+    (shown,) = (yaml.safe_load(block.text) for block in fenced(DOCS / "ci.md", "yaml") if "hooks:" in block.text)
+    (hook,) = shown["repos"][0]["hooks"]
+    (shipped,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert {**hook, "description": shipped["description"]} == shipped
+
+
+def test_the_action_on_the_page_takes_what_is_given_to_it():
+    jobs = (yaml.safe_load(block.text)["jobs"] for block in fenced(DOCS / "ci.md", "yaml") if "jobs:" in block.text)
+    steps = [step for job in jobs for one in job.values() for step in one["steps"]]
+    (given,) = [step["with"] for step in steps if step.get("uses", "").partition("@")[0] == "OWNER/simulacrum"]
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    assert set(given) <= set(action["inputs"])
+    named = {name for name in action["inputs"] if f"`{name}`" in section("ci.md", "GitHub Actions")}
+    assert named >= {"base", "version", "install", "arguments"}
+
+
 def test_commands_are_found_in_shell_lines():
     line = "A=1 simulacrum list 2>&1 | tail -2; cd x && simulacrum new 'a b' --directory=. # simulacrum no"
     assert parses(["--version"])
     assert not parses(["validate"])
     assert list(commands(line)) == [["list"], ["new", "a b", "--directory=."]]
-    yaml = Fenced("", "yaml", "x:\n  - run: simulacrum list\n  - if: x\n    run: simulacrum new y\n")
-    assert list(command_lines(yaml)) == ["simulacrum list", "simulacrum new y"]
+    text = "x:\n  - run: simulacrum list\n  - if: x\n    run: simulacrum new y\n    entry: simulacrum check\n"
+    lines = list(command_lines(Fenced("", "yaml", text)))
+    assert lines == ["simulacrum list", "simulacrum new y", "simulacrum check FILE"]
 
 
 @pytest.mark.parametrize("block", all_fenced("python"), ids=lambda block: block.where)
 def test_every_program_compiles(block):
     compile(block.text, block.where, "exec", ast.PyCF_ONLY_AST)
+
+
+def test_the_programs_on_trajectories_run_one_after_another_in_a_checkout(tmp_path):
+    (tmp_path / "envs").symlink_to(ROOT / "envs")
+    programs = [block.text for block in fenced(DOCS / "trajectories.md", "python")]
+    shown = "print(len(found), len(picker.broken(found)))"
+    command = [sys.executable, "-c", "\n".join([*programs, shown])]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    reward, episodes, broken = done.stdout.split()
+    assert float(reward) == -1.0
+    assert int(episodes) > 2
+    assert int(broken) == 0  # as the page says
+    written = {file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*.json*")}
+    assert written >= {"run.jsonl", "instance-0.json", "instance-5.json", "runs/instance-000005.jsonl", "scores.json"}
+    assert len(list((tmp_path / "worst").iterdir())) == 5
 
 
 # ---------------------------------------------------------------------- what is quoted
@@ -240,6 +285,16 @@ def test_a_quoted_message_is_one_that_is_printed(message):
 
 def test_enough_messages_are_quoted():
     assert len(MESSAGES) >= 40
+
+
+def test_every_message_has_a_cause_and_a_remedy_that_stand_alone():
+    """Whoever searches for a message reads its entry alone."""
+    page = (DOCS / "troubleshooting.md").read_text()
+    entries = re.split(r"^```text\n.*?^```\n", page, flags=re.MULTILINE | re.DOTALL)[1:]
+    assert len(entries) == len(MESSAGES)
+    for message, entry in zip(MESSAGES, entries, strict=True):
+        assert re.match(r"\nCause: .*?\n\nRemedy: ", entry, re.DOTALL), message.where
+    assert not re.search(r"(?:Remedy|Cause): (?:as (?:above|below|it says)|the same\b)", page)
 
 
 def test_fixed_parts():

@@ -4,6 +4,8 @@
 (function (A) {
   const { constants } = A.rules.forager;
   const LARGEST = 1000;
+  const NOT_VALIDATED =
+    "the package is not what was validated last, and the report is about that alone; run the battery again";
 
   /** The package's text: the constants of the batched side. */
   function original() {
@@ -66,7 +68,7 @@
   function admits(text, report) {
     const digest = A.sha256(text);
     if (!report) return { open: false, why: "there is no report" };
-    if (report.digest !== digest) return { open: false, why: "the package is not what was validated" };
+    if (report.digest !== digest) return { open: false, why: NOT_VALIDATED };
     if (report.outcome !== "passed") return { open: false, why: `the report says failed: ${report.why}` };
     return { open: true, why: "a passing report of exactly these bytes" };
   }

@@ -5,6 +5,7 @@
   const { Scalar, Batch } = A.clock;
   const view = new DataView(new ArrayBuffer(8));
   const FLOATS = new Set(["energy", "reward", "observation"]);
+  const FLAGS = new Set(["terminated", "truncated", "berry_live"]); // true of one instance is 1 of a column
 
   /** The bits of a float32 in hexadecimal; of a float64 where the number is no float32. */
   function bits(value) {
@@ -18,6 +19,7 @@
 
   function shown(field, value) {
     if (value === undefined) return "nothing";
+    if (FLAGS.has(field) && [0, 1].includes(Number(value))) return String(Boolean(Number(value)));
     return FLOATS.has(field) ? `${value} (${bits(value)})` : String(value);
   }
 

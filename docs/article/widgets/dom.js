@@ -73,14 +73,34 @@
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const count = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
-  /** What was typed, as a whole number of a range; null, and a mark on the control, if it is none. */
-  function whole(control, low, high) {
-    const text = control.value.trim();
-    const good = /^\d{1,20}$/.test(text) && BigInt(text) >= BigInt(low) && BigInt(text) <= BigInt(high);
-    control.setAttribute("aria-invalid", String(!good));
-    return good ? BigInt(text) : null;
+  /** A line that says what is wrong with what was typed into controls. `judge(control, good, expected)` marks one as
+   * good or not and tells it; `whole(control, low, high)` is a whole number of a range, or null where none was typed. */
+  function judgement() {
+    const line = el("p", { class: "error", role: "alert", id: `error-${++ids}` });
+    const wrong = new Map();
+
+    function judge(control, good, expected) {
+      control.setAttribute("aria-invalid", String(!good));
+      if (good) control.removeAttribute("aria-describedby");
+      else control.setAttribute("aria-describedby", line.id);
+      wrong.delete(control);
+      if (!good) wrong.set(control, `${control.labels[0].textContent}: expected ${expected}, got ${typed(control)}.`);
+      const told = [...wrong.values()].join(" ");
+      if (line.textContent !== told) line.textContent = told;
+      return good;
+    }
+
+    function whole(control, low, high) {
+      const text = control.value.trim();
+      const good = /^\d{1,20}$/.test(text) && BigInt(text) >= BigInt(low) && BigInt(text) <= BigInt(high);
+      return judge(control, good, `a whole number from ${low} to ${high}`) ? BigInt(text) : null;
+    }
+
+    return { line, judge, whole };
   }
 
-  A.dom = { el, svg, button, field, input, select, place, slices, still, color, count, whole };
+  const typed = (control) => (control.value.trim() ? `"${control.value.trim()}"` : "nothing");
+
+  A.dom = { el, svg, button, field, input, select, place, slices, still, color, count, judgement };
   A.redraw = []; // what draws on a canvas, and draws again when the colours change
 })((globalThis.Article = globalThis.Article || {}));

@@ -2,7 +2,7 @@
 "use strict";
 
 (function (A) {
-  const { el, button, field, input, place, whole } = A.dom;
+  const { el, button, field, input, place, judgement } = A.dom;
   const LIMITS = {
     seed: 2n ** 64n - 1n,
     episode: 2n ** 32n - 1n,
@@ -10,6 +10,7 @@
     slot: 239n,
     index: 2n ** 24n - 1n,
   };
+  const NONE = "–"; // in place of what cannot be drawn
   const hex = (word) => word.toString(16).padStart(8, "0");
   const NAMES = ["AGENT_X", "AGENT_Y", "BERRY_X", "BERRY_Y", "BERRY_KIND", "SLIP"];
 
@@ -23,6 +24,7 @@
     const out = el("dl", { class: "answers", "aria-live": "polite" });
     const table = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Six draws, both ways" });
     const says = el("p", { class: "says", role: "status" });
+    const { line: error, judge, whole } = judgement();
     let order = [0, 1, 2, 3, 4, 5],
       left = new Set();
 
@@ -31,33 +33,43 @@
       return values.includes(null) ? null : values;
     }
 
+    function probability() {
+      const chance = Number(p.value);
+      const possible = p.value.trim() !== "" && (chance === 0 || (chance >= 2 ** -32 && chance <= 1));
+      return judge(p, possible, "0, or a number from 2**-32 to 1") ? chance : null;
+    }
+
     function show() {
       const values = asked(),
         limit = whole(n, 1, 2n ** 31n),
-        chance = Number(p.value);
-      const possible = p.value.trim() !== "" && (chance === 0 || (chance >= 2 ** -32 && chance <= 1));
-      p.setAttribute("aria-invalid", String(!possible));
-      if (!values || limit === null || !possible) return;
-      const [seed, ...rest] = values;
+        chance = probability();
+      const names = ["key of the seed", "key of the episode", "the block: x0 x1", "uniform"];
+      names.push(`randint(${limit ?? "n"})`, `bernoulli(${chance ?? "p"})`);
+      const answers = values ? drawn(values, limit, chance) : names.map(() => NONE);
+      out.replaceChildren(
+        ...names.map((name, i) => el("div", {}, el("dt", {}, name), el("dd", {}, answers[i]))),
+      );
+      compare();
+    }
+
+    function drawn([seed, ...rest], limit, chance) {
       const [episode, t, slot, index] = rest.map(Number);
       const draw = A.rng.Draw.at(seed, episode, t);
       const words = draw.words(slot, index);
-      const lines = [
-        ["key of the seed", A.rng.seedKey(seed).map(hex).join(" ")],
-        ["key of the episode", A.rng.episodeKey(seed, episode).map(hex).join(" ")],
-        ["the block: x0 x1", words.map(hex).join(" ")],
-        ["uniform", String(A.rng.uniform(words))],
-        [`randint(${limit})`, String(A.rng.randint(words, Number(limit)))],
-        [`bernoulli(${chance})`, String(draw.bernoulli(slot, chance, index))],
+      return [
+        A.rng.seedKey(seed).map(hex).join(" "),
+        A.rng.episodeKey(seed, episode).map(hex).join(" "),
+        words.map(hex).join(" "),
+        String(A.rng.uniform(words)),
+        limit === null ? NONE : String(A.rng.randint(words, Number(limit))),
+        chance === null ? NONE : String(draw.bernoulli(slot, chance, index)),
       ];
-      out.replaceChildren(...lines.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
-      compare();
     }
 
     /** The six slots at this seed, episode and step, in the order that was chosen, some left out. */
     function compare() {
       const values = asked();
-      if (!values) return;
+      if (!values) return nothing();
       const draw = A.rng.Draw.at(values[0], Number(values[1]), Number(values[2]));
       const pure = (slot) => draw.randint(slot, 100, 0);
       const stream = (slots) => {
@@ -67,29 +79,22 @@
       const usual = stream([0, 1, 2, 3, 4, 5]),
         now = stream(order.filter((slot) => !left.has(slot)));
       const changed = Object.keys(now).filter((slot) => now[slot] !== usual[slot]).length;
-      table.replaceChildren(
-        el(
-          "table",
-          { class: "plain draws" },
-          el(
-            "thead",
-            {},
-            el(
-              "tr",
-              {},
-              ["drawn", "a function of its place", "from a stream"].map((text) => el("th", { scope: "col" }, text)),
-            ),
-          ),
-          el(
-            "tbody",
-            {},
-            order.map((slot) => line(slot, left.has(slot), pure(slot), now[slot], usual[slot])),
-          ),
-        ),
-      );
+      tell(order.map((slot) => line(slot, left.has(slot), pure(slot), now[slot], usual[slot])));
       says.textContent = changed
         ? `The function: none of the draws changed. The stream: ${changed} of ${Object.keys(now).length} changed.`
         : "In this order both give what they always give.";
+    }
+
+    function nothing() {
+      tell(order.map((slot) => line(slot, false, NONE, NONE, NONE)));
+      says.textContent = "Nothing is drawn: that is no place.";
+    }
+
+    function tell(lines) {
+      const heads = ["drawn", "a function of its place", "from a stream"].map((text) => el("th", { scope: "col" }, text));
+      table.replaceChildren(
+        el("table", { class: "plain draws" }, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, lines)),
+      );
     }
 
     function line(slot, skipped, pure, now, usual) {
@@ -127,6 +132,7 @@
         field("n of randint", n),
         field("p of bernoulli", p),
       ),
+      error,
       out,
       el("h3", {}, "Six draws of one step, 0 to 99"),
       el(

@@ -28,13 +28,14 @@
       const { open, why } = A.gate.admits(text.value, report);
       digest.textContent = A.sha256(text.value);
       told.textContent = report ? report.digest : "no report yet";
-      told.dataset.same = String(Boolean(report) && report.digest === digest.textContent);
+      const same = Boolean(report) && report.digest === digest.textContent;
+      told.dataset.same = String(same);
       if (running) return;
       verdict.dataset.open = String(open);
       verdict.replaceChildren(
         el("strong", {}, open ? "It loads:" : "It does not load:"),
         ` ${why}.`,
-        report && ` The battery compared ${count(report.steps, "transition")}.`,
+        same && report.steps > 0 ? ` The battery compared ${count(report.steps, "transition")}.` : "",
       );
     }
 

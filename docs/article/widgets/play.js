@@ -2,7 +2,7 @@
 "use strict";
 
 (function (A) {
-  const { el, button, field, input, place, whole, count } = A.dom;
+  const { el, button, field, input, place, judgement, count } = A.dom;
   const { constants, slots } = A.rules.forager;
   const NAMES = ["north", "east", "south", "west"];
   const ARROWS = ["↑", "→", "↓", "←"];
@@ -43,7 +43,8 @@
     const bars = ["energy", "steps"].map((name) =>
       el("div", { class: `bar ${name}` }, el("span", {}), el("i", {}, el("b", {}))),
     );
-    const seed = input("7", () => whole(seed, 0, 2n ** 64n - 1n) !== null && begin(true), { size: "20" });
+    const { line, whole } = judgement();
+    const seed = input("7", () => begin(true), { size: "20" });
     const seen = el("output", { class: "vector" });
     const numbers = el("dl", { class: "numbers" });
     const pad = el(
@@ -56,8 +57,8 @@
 
     function begin(anew) {
       const given = whole(seed, 0, 2n ** 64n - 1n);
-      if (given === null) return;
-      env.reset(anew || env.seed === undefined ? given : undefined);
+      if (anew && given === null) return; // the game goes on, and the line below the seed says why
+      env.reset(anew ? given : undefined);
       [total, over, last] = [0, "", `Episode ${env.episode} of seed ${env.seed} begins.`];
       show();
     }
@@ -150,6 +151,7 @@
             button("Start over", () => begin(true)),
           ),
           field("Seed", seed),
+          line,
           el("div", {}, el("h3", {}, "What an agent sees of it"), seen),
         ),
       ),
