@@ -1,12 +1,14 @@
 """``simulacrum export-pack``: what it prints, its exit codes, and many files."""
 
+import os
 import shutil
+import subprocess
 import sys
 import tracemalloc
 
 import pytest
 from environments import FORAGER, TOYWALK
-from packed import played, schema_of, tree
+from packed import packed, played, schema_of, tree
 
 from simulacrum import export
 from simulacrum.cli import main
@@ -104,3 +106,61 @@ def test_many_files_are_taken_one_by_one(file, tmp_path, capsys):
         assert f"{number} trajectories" in capsys.readouterr().out
     assert peaks[1] < peaks[0] + 180 * 4000  # what a manifest holds of each, and no more
     assert len(list((tmp_path / "pack200" / "flat").iterdir())) == 200
+
+
+# ---------------------------------------------------------------------- what ends it
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal_leaves_nothing(name, file, tmp_path):
+    """The signal comes while the pack is built."""
+    code = """if True:
+        import os, signal, sys, time
+        from simulacrum.cli import main
+        from simulacrum.export import flat
+        def stopped(*_):
+            os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+            time.sleep(60)
+        flat.Flat.write = stopped
+        sys.exit(main(["export-pack", *sys.argv[2:]]))
+    """
+    arguments = [name, str(schema_of(TOYWALK)), str(file), "-o", str(tmp_path / "new" / "pack")]
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=50)
+    assert (done.returncode, done.stderr) == (130, "\nInterrupted.\n")
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("name", ["trajectories/run.json", "columns/run.parquet"])
+def test_a_file_that_does_not_fit_is_named(name, file, tmp_path):
+    """In a process that may write no file of the size that this one has."""
+    sizes = {one: len(data) for one, data in tree(packed(TOYWALK, tmp_path / "p", steps=3)).items()}
+    shutil.rmtree(tmp_path / "p")
+    played(TOYWALK, 3).save(file)
+    bound = sizes[name.replace("run", "one")] - 100
+    code = """if True:
+        import resource, sys
+        import pyarrow.parquet
+        from simulacrum.cli import main
+        from simulacrum.export import columns
+        columns.pyarrow()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+        sys.exit(main(["export-pack", *sys.argv[2:]]))
+    """
+    arguments = [str(bound), str(schema_of(TOYWALK)), str(file), "-o", str(tmp_path / "pack")]
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == f"simulacrum: {tmp_path / 'pack' / name}: File too large\n"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_wrong_configuration_names_the_file(file, tmp_path, capsys):
+    file.write_text(file.read_text().replace('"configuration":null', '"configuration":"huge"', 1))
+    assert run(schema_of(TOYWALK), file, "-o", tmp_path / "pack") == 2
+    assert f"simulacrum: {file}: /metadata/configuration: " in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_schema_that_is_a_pipe_is_refused(file, tmp_path, capsys):
+    os.mkfifo(tmp_path / "schema.json")
+    assert run(tmp_path / "schema.json", file, "-o", tmp_path / "pack") == 2
+    assert f"{tmp_path / 'schema.json'}: expected a regular file, got a pipe" in capsys.readouterr().err

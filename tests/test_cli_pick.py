@@ -261,3 +261,40 @@ def test_a_thousand_files(tmp_path):
     assert done.returncode == PASSED, done.stderr
     assert [name.rpartition("/")[2] for name, _ in listed(done.stdout)] == [f"{k:04d}.json" for k in range(5)]
     assert done.stdout.endswith("5 of 1000 episodes in 1000 files\n")
+
+
+# ---------------------------------------------------------------------- names and signals
+
+
+def test_names_move_no_cursor_and_make_no_line(runs, capsys):
+    odd = ["a\nsimulacrum render b.jsonl", "\x1b[2Jred\x1b[31m", "\u202etxt"]
+    for name in odd:
+        shutil.copy(runs / "walk.jsonl", runs / f"{name}.jsonl")
+    (runs / "\x1b[2Jother.json").write_text("{}")
+    assert main(["pick", "runs", "--by", "all", "--count", "1000"]) == PASSED
+    out, error = capsys.readouterr()
+    assert "passed over" in error
+    for text in (out, error):
+        assert all(one.isprintable() or one == "\n" for one in text)
+    assert {name for name, _ in listed(out)} == {"runs/walk.jsonl", "runs/forage.json"}
+    assert "# no command for runs/a\\nsimulacrum render b.jsonl.jsonl: its name cannot be typed" in out.splitlines()
+    assert "# no command for runs/\\x1b[2Jred\\x1b[31m.jsonl: its name cannot be typed" in out.splitlines()
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal_leaves_nothing(name, runs):
+    """The signal comes while the picks are written."""
+    code = """if True:
+        import os, signal, sys, time
+        from simulacrum.cli import main
+        from simulacrum.trajectory import picker
+        def stopped(*_):
+            os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+            time.sleep(60)
+        picker._finish = stopped
+        sys.exit(main(["pick", *sys.argv[2:]]))
+    """
+    arguments = [name, str(runs / "walk.jsonl"), "--package", str(TOYWALK.path), "--output", str(runs / "picks")]
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=50)
+    assert (done.returncode, done.stderr) == (130, "\nInterrupted.\n")
+    assert sorted(one.name for one in runs.iterdir()) == ["forage.json", "walk.jsonl"]

@@ -573,6 +573,46 @@ def test_a_folder_of_other_things_is_let_be(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "docs", "pack"]
 
 
+def no_pack(folder, kind):
+    """What looks like an empty folder, or a pack, and is neither."""
+    if kind != "folders":
+        packed(TOYWALK, folder)
+    if kind == "folders":
+        (folder / "src").mkdir(parents=True)
+    elif kind == "link":
+        (folder / "link").symlink_to("../real")
+    elif kind == "link of a known name":
+        (folder / "flat").rename(folder.parent / "real" / "flat")
+        (folder / "flat").symlink_to("../real/flat")
+    elif kind == "link of a file":
+        (folder / "flat" / "one.json").rename(folder.parent / "real" / "one.json")
+        (folder / "flat" / "one.json").symlink_to("../../real/one.json")
+    elif kind == "link of the manifest":
+        (folder / "manifest.json").rename(folder.parent / "real" / "manifest.json")
+        (folder / "manifest.json").symlink_to("../real/manifest.json")
+    elif kind == "folder within":
+        (folder / "flat" / "deeper").mkdir()
+    elif kind == "another folder":
+        (folder / "src").mkdir()
+    else:
+        os.mkfifo(folder / "pipe")
+
+
+KINDS = ["folders", "link", "link of a known name", "link of a file", "link of the manifest", "folder within"]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "another folder", "pipe"])
+def test_folders_and_links_are_no_part_of_a_pack(kind, tmp_path):
+    played(TOYWALK, 5).save(tmp_path / "a.json")
+    (tmp_path / "real").mkdir()
+    folder = tmp_path / "proj"
+    no_pack(folder, kind)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(PackError, match="expected an empty folder or a pack; name another folder by --output DIR"):
+        export.export(schema_of(TOYWALK), [tmp_path / "a.json"], folder)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 @pytest.mark.parametrize("exchange", [True, False])
 def test_a_pack_is_replaced_as_a_whole(exchange, tmp_path, monkeypatch):
     if not exchange:

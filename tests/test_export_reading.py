@@ -243,3 +243,44 @@ def test_a_pack_may_be_rewritten_by_other_tools(pack):
 )
 def test_differences_are_of_bits(one, other, expected):
     assert differs(one, other) == expected
+
+
+def test_a_manifest_that_is_a_link_out_is_refused(pack, tmp_path):
+    (pack / "manifest.json").rename(tmp_path / "manifest.json")
+    (pack / "manifest.json").symlink_to(tmp_path / "manifest.json")
+    says(pack, "manifest.json: expected a file inside the pack, got 'manifest.json', a link that leads out of it")
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "flat/three.json", "flat/deeper/one.json", "more/one.json"])
+def test_a_file_that_is_not_listed_is_refused(name, pack):
+    (pack / name).parent.mkdir(exist_ok=True)
+    (pack / name).write_text("{}")
+    with pytest.raises(PackError, match=r"manifest\.json: /entries: expected all files of the pack, but .* not listed"):
+        export.read(pack)
+
+
+def test_columns_that_are_there_are_listed(pack):
+    rewrite(pack / "manifest.json", lambda content: content["entries"][0].update(columns=None))
+    says(pack, "manifest.json: /entries: expected all files of the pack, but 'columns/one.parquet' is not listed")
+    (pack / "columns" / "one.parquet").unlink()
+    assert export.read(pack).entries["one"].columns is None
+
+
+def test_a_pack_says_what_was_cut_off(pack):
+    rewrite(pack / "manifest.json", lambda content: content["entries"][1].update(cut_off=True))
+    says(pack, "flat/two.json: /cut_off: expected True, got 'False'")
+
+
+@pytest.mark.parametrize("kind", ["flat", "trajectory"])
+def test_what_was_changed_since_is_told(kind, pack):
+    entry = export.read(pack).entries["one"]
+    take = entry.flat if kind == "flat" else entry.trajectory
+    assert take()
+    file = pack / entry.content[kind]["file"]
+    content = file.read_text()
+    file.write_text(content.replace("-1.0", "-2.0"))
+    with pytest.raises(PackError, match=rf"manifest\.json: entry 'one': /{kind}/sha256: .* its digest differs"):
+        take()
+    file.write_text(content + " ")
+    with pytest.raises(PackError, match=rf"/{kind}/size: "):
+        take()

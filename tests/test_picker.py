@@ -420,3 +420,10 @@ def test_a_folder_in_use_is_left_alone(file, tmp_path):
     (written,) = picker.split(picked, tmp_path / "empty")
     assert list((tmp_path / "empty").iterdir()) == [written]
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "0" * 30, "-1", "1.0", "\u00b2"])
+def test_a_number_of_an_episode_may_be_anything(number):
+    with pytest.raises(TrajectoryError, match="names none of the 1 files") as caught:
+        picker.scored([summary(file="a.json")], {f"a.json#{number}": 1.0})
+    assert len(str(caught.value)) < 300

@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import os
 import re
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -621,3 +624,86 @@ def test_an_unknown_package_is_told_with_the_place(file):
 
     with pytest.raises(TrajectoryError, match=r"run\.json: /metadata: no simulacrum/toywalk-v0"):
         trajectory.read(file, find)
+
+
+# ---------------------------------------------------------------------- what contradicts itself
+
+
+def swapped(content):
+    steps = content["episodes"][0]["steps"]
+    steps[3]["state"], steps[7]["state"] = steps[7]["state"], steps[3]["state"]
+
+
+@pytest.mark.parametrize("package", [FORAGER, None], ids=["package", "none"])
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (swapped, r"/episodes/0/steps/3/state/t: expected 4, the state after step t = 3, got 8"),
+        (
+            lambda c: c["episodes"][0]["steps"][3]["state"].update(t=1),
+            r"/episodes/0/steps/3/state/t: expected 4, the state after step t = 3, got 1",
+        ),
+        (lambda c: c["episodes"][0]["state"].update(t=1), r"/episodes/0/steps/0/t: expected 1, got 0"),
+        (lambda c: c["metadata"].update(seed=8), r"/episodes/0/seed: expected 8, the seed of the metadata, got 7"),
+    ],
+)
+def test_what_contradicts_itself_is_named(edit, message, package, tmp_path):
+    played(FORAGER, 10).save(tmp_path / "run.json")
+    with pytest.raises(TrajectoryError, match=message):
+        trajectory.read(edited(tmp_path / "run.json", edit), package)
+
+
+def test_later_episodes_may_have_other_seeds(tmp_path):
+    env = played(TOYWALK, 100)
+    env.reset(seed=8)
+    env.save(tmp_path / "run.json")
+    assert trajectory.read(tmp_path / "run.json", TOYWALK) == env.trajectory
+
+
+# ---------------------------------------------------------------------- a full disk
+
+
+@pytest.mark.parametrize("name", ["run.jsonl", "run.jsonl.gz"])
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_is_told_with_the_file(name, tmp_path):
+    (tmp_path / name).symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        played(TOYWALK, 5000, tmp_path / name).close()
+    assert caught.value.filename == str(tmp_path / name)
+
+
+@pytest.mark.parametrize("bound", [1, 4096])
+@pytest.mark.parametrize("name", FORMS)
+def test_a_file_that_does_not_fit_is_told_and_leaves_nothing(name, bound, tmp_path):
+    """In a process that may write small files alone: the name is that of the file, not of what is written beside it."""
+    played(TOYWALK, 2000).save(tmp_path / "source.json")
+    (tmp_path / "out").mkdir()
+    code = """if True:
+        import resource, sys
+        from simulacrum import trajectory
+        source, target, bound = sys.argv[1:]
+        found = trajectory.read(source)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(bound),) * 2)
+        try:
+            if "streamed" in target:
+                with trajectory.create(target, found.metadata) as writer:
+                    for part in found.parts():
+                        writer.begin(part) if isinstance(part, trajectory.First) else writer.add(part)
+            else:
+                trajectory.write(found, target)
+        except OSError as error:
+            print(error.strerror, error.filename, sep="|")
+    """
+    for target in (tmp_path / "out" / name, tmp_path / "out" / f"streamed-{name}"):
+        command = [sys.executable, "-c", code, str(tmp_path / "source.json"), str(target), str(bound)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.stdout == f"File too large|{target}\n", done.stderr
+        left = [target.name] if "streamed" in target.name and "jsonl" in name else []
+        assert [one.name for one in (tmp_path / "out").iterdir()] == left
+
+
+def test_a_file_that_cannot_be_made_is_named(tmp_path):
+    for name in FORMS:
+        with pytest.raises(FileNotFoundError) as caught:
+            trajectory.create(tmp_path / "none" / name, Metadata("a/b-v0", 1))
+        assert caught.value.filename == str(tmp_path / "none" / name)

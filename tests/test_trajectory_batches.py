@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from environments import FORAGER, TOYWALK, CountdownFast, CountdownReference, MirrorFast
+from tensordict import TensorDict
 from torchrl.collectors import Collector
 from torchrl.envs import RewardSum, SerialEnv, TransformedEnv
 
@@ -170,13 +171,17 @@ def test_an_injected_state_begins_an_episode_and_rows_may_begin_in_the_middle_of
         done, td = env.step_and_maybe_reset(td.set("action", torch.full((3,), k % 2)))
         steps.append(done)
     data = torch.stack(steps, -1)
-    found = from_tensordict(data, env)
+    with pytest.raises(TrajectoryError, match=r"row 1 of .*, t 3, and the next .*, t 3, elsewhere: .*injected=True"):
+        from_tensordict(data, env)
+    with pytest.raises(TrajectoryError, match=r"row 2 of .*, t 5, and the next .*, t 6, elsewhere: "):
+        from_tensordict(data, env, instances=[2])
+    found = from_tensordict(data, env, injected=True)
     assert [[(one.state["t"], len(one.steps)) for one in each.episodes] for each in found] == [
         [(0, 6)],
         [(0, 3), (3, 3)],
         [(0, 5), (6, 1)],
     ]
-    later = from_tensordict(data[:, 2:], env)
+    later = from_tensordict(data[:, 2:], env, injected=True)
     assert later[0].episodes[0].state == found[0].steps[1].state
     assert later[0].steps == found[0].steps[2:]
 
@@ -199,7 +204,77 @@ def test_padded_trajectories_of_a_collector_are_taken():
     assert all(len(one.episodes) == 1 for one in found)
 
 
+def test_a_reset_by_hand_begins_an_episode():
+    env = made(TOYWALK, "tensor")
+    data = torch.cat([rolled(env, 4), rolled(env, 3)], -1)  # the second begins by a reset
+    found = from_tensordict(data, env)
+    assert [[(one.episode, len(one.steps)) for one in each.episodes] for each in found] == [[(0, 4), (1, 3)]] * 3
+
+
 # ---------------------------------------------------------------------- what is wrong
+
+
+def transposed(data):
+    return TensorDict(data.transpose(0, 1).to_dict(), batch_size=[*reversed(data.batch_size)])
+
+
+@pytest.mark.parametrize(("package", "form"), FORMS, ids=NAMES)
+@pytest.mark.parametrize(
+    "disorder",
+    [
+        transposed,
+        lambda data: data[:, ::2],
+        lambda data: data[:, list(range(6))[::-1]],
+        lambda data: data[:, [0, 3, 1, 5, 2, 4]],
+        lambda data: data[:, [0, 1, 1, 2, 3, 4]],
+    ],
+    ids=["transposed", "every other", "reversed", "shuffled", "twice"],
+)
+def test_steps_that_are_out_of_order_are_refused(package, form, disorder, tmp_path):
+    env = made(package, form, (4,))
+    data = rolled(env, 6)
+    assert from_tensordict(data, env)
+    other = disorder(data)
+    with pytest.raises(
+        TrajectoryError, match=r"elsewhere: expected \[\*batch_size, T\], the steps last and in the order"
+    ):
+        from_tensordict(other, package, source=form)
+    with pytest.raises(TrajectoryError, match="elsewhere: "):
+        BatchRecorder(package, tmp_path / "runs", source=form).add(other)
+    assert not (tmp_path / "runs").exists()
+    assert from_tensordict(other, package, source=form, injected=True)
+
+
+def test_a_batch_that_was_left_out_is_told(tmp_path):
+    env = made(TOYWALK, "tensor")
+    batches = collected(Collector, env, steps=24, batches=4)
+    with BatchRecorder(env, tmp_path / "runs") as recorder:
+        recorder.add(batches[0])
+        with pytest.raises(TrajectoryError, match=r"row 0 of the TensorDict: a step led to .*, elsewhere: "):
+            recorder.add(batches[2])
+    with BatchRecorder(env, tmp_path / "injected", injected=True) as recorder:
+        recorder.add(batches[0])
+        recorder.add(batches[2])
+
+
+@pytest.mark.parametrize("data", [None, {}, []], ids=repr)
+def test_what_is_no_tensordict_is_told(data, tmp_path):
+    expected = rf"expected a TensorDict \[\*batch_size, T\] .*, got {type(data).__name__}"
+    with pytest.raises(TypeError, match=expected):
+        from_tensordict(data, TOYWALK, source="tensor")
+    with pytest.raises(TypeError, match=expected):
+        BatchRecorder(TOYWALK, tmp_path / "runs", source="tensor").add(data)
+
+
+def test_states_beyond_the_schema_are_kept_and_told_when_they_are_read(tmp_path):
+    """What a faulty environment did can be recorded, and looked at."""
+    env = made(TOYWALK, "tensor")
+    data = rolled(env, 3)
+    data["next", "state", "position"][:, -1] = 77
+    trajectory.write(from_tensordict(data, env)[0], tmp_path / "run.json")
+    assert trajectory.read(tmp_path / "run.json").steps[-1].state["position"] == 77
+    with pytest.raises(TrajectoryError, match=r"/episodes/0/steps/2/state/position: 77 is greater than"):
+        trajectory.read(tmp_path / "run.json", TOYWALK)
 
 
 def test_what_is_missing_is_named_with_the_remedy():

@@ -8,14 +8,16 @@ import sys
 from ..export import Pack, export
 from .codes import PASSED
 from .counting import Counting
+from .signals import interruptible
 
 
 def export_pack(arguments: argparse.Namespace) -> int:
     """Write the pack, and say what is in it; the exit code.
 
-    Raises :class:`~simulacrum.errors.SimulacrumError` for an input or a folder that cannot be taken.
+    Raises :class:`~simulacrum.errors.SimulacrumError` for an input or a folder that cannot be taken. Then, and when it
+    is interrupted, nothing is left behind.
     """
-    with Counting("files exported", len(arguments.files)) as count:
+    with interruptible(), Counting("files exported", len(arguments.files)) as count:
         pack = export(
             arguments.schema,
             arguments.files,

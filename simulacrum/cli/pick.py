@@ -21,6 +21,7 @@ from ..trajectory import picker
 from ..trajectory.picker import Mark, Summary
 from .codes import PASSED
 from .packages import Packages
+from .signals import interruptible
 
 PATIENCE = 10.0  # seconds between two lines of a log that say how far it is
 COUNT = 5  # how many of an order are shown where --count is not given
@@ -48,8 +49,13 @@ def pick(arguments: argparse.Namespace) -> int:
     """List the episodes that are asked for, and write them where a folder is named; the exit code.
 
     Raises :class:`~simulacrum.errors.SimulacrumError`: no trajectory, no package for one, scores that do not fit, a
-    folder that is in use. Nothing is written then.
+    folder that is in use. Nothing is written then, nor when it is interrupted.
     """
+    with interruptible():
+        return _pick(arguments)
+
+
+def _pick(arguments: argparse.Namespace) -> int:
     _check(arguments)
     passed: list[Path] = []
     with _Progress(Console(stderr=True)) as progress:
@@ -85,7 +91,7 @@ def _marks(folder: Path) -> list[Mark]:
     """The episodes that findings name."""
     from ..harness import findings
 
-    files = sorted(folder.glob("*.json")) if folder.is_dir() else [folder]
+    files = [file for file in sorted(folder.glob("*.json")) if file.is_file()] if folder.is_dir() else [folder]
     read = {file: findings.read(file) for file in files}
     marks = [
         Mark(one.id, one.finding.seed, one.finding.episode, file.name)
@@ -100,11 +106,11 @@ def _marks(folder: Path) -> list[Mark]:
 def _tell(found: Sequence[Summary], passed: Sequence[Path]) -> None:
     """Say which files were not read, and which not wholly."""
     for file in passed[:NAMED]:
-        print(f"simulacrum: {file}: passed over: JSON, but no trajectory", file=sys.stderr)
+        print(f"simulacrum: {_printable(file)}: passed over: JSON, but no trajectory", file=sys.stderr)
     if len(passed) > NAMED:
         print(f"simulacrum: and {len(passed) - NAMED} more like it", file=sys.stderr)
     for text in dict.fromkeys(one.cut_off for one in found if one.cut_off):
-        print(f"simulacrum: {text}", file=sys.stderr)
+        print(f"simulacrum: {_printable(text)}", file=sys.stderr)
 
 
 def _show(picked: Sequence[Summary], files: Sequence[Path], arguments: argparse.Namespace) -> None:
@@ -129,8 +135,11 @@ def _show(picked: Sequence[Summary], files: Sequence[Path], arguments: argparse.
     print()
     option = f" --package {shlex.quote(arguments.package)}" if arguments.package else ""
     for number, one in enumerate(picked):
-        shown = shlex.quote(str(files[number])) if files else f"{shlex.quote(str(one.file))} --episode {one.number}"
-        print(_printable(f"simulacrum render {shown}{option}"))
+        file, episode = (files[number], "") if files else (one.file, f" --episode {one.number}")
+        command = f"simulacrum render {shlex.quote(str(file))}{episode}{option}"
+        shown = _printable(command)
+        # What a terminal cannot show cannot be typed: the name as it is shown is not the file's.
+        print(command if command == shown else f"# no command for {_printable(file)}: its name cannot be typed")
     print()
 
 
@@ -149,12 +158,9 @@ def _cell(one: Summary, name: str) -> str:
 
 
 def _printable(value: str | os.PathLike[str]) -> str:
-    """A text that stdout can take: file names may have bytes that are no text."""
-    return (
-        os.fspath(value)
-        .encode(sys.stdout.encoding or "utf-8", "backslashreplace")
-        .decode(sys.stdout.encoding or "utf-8")
-    )
+    """A text that stdout can take, of one line: file names may have control characters, and bytes that are no text."""
+    text = "".join(one if one.isprintable() else repr(one)[1:-1] for one in os.fspath(value))
+    return text.encode(sys.stdout.encoding or "utf-8", "backslashreplace").decode(sys.stdout.encoding or "utf-8")
 
 
 class _Progress:

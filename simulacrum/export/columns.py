@@ -6,6 +6,7 @@ with what led to it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import numpy as np
 
 from ..trajectory import First, Metadata, Step
 from ..trajectory.values import plain
+from ..trajectory.writing import naming
 from .errors import PackError
 from .fields import Field
 from .flat import total
@@ -115,7 +117,9 @@ class Parquet:
         self._columns = Columns(layout, metadata, self._write)
         from pyarrow import parquet
 
-        self._writer = parquet.ParquetWriter(file, self._columns.schema, compression="zstd")
+        self._file = file
+        with naming(file):
+            self._writer = parquet.ParquetWriter(file, self._columns.schema, compression="zstd")
         self.begin, self.add = self._columns.begin, self._columns.add
 
     def __enter__(self) -> Parquet:
@@ -123,12 +127,17 @@ class Parquet:
 
     def __exit__(self, kind: Any, *rest: Any) -> None:
         """Finish the file, or leave it as it is after an error."""
-        if kind is None:
-            self._columns.finish()
-        self._writer.close()
+        if kind is not None:
+            with contextlib.suppress(OSError):  # the disk may be full
+                self._writer.close()
+            return
+        self._columns.finish()
+        with naming(self._file):
+            self._writer.close()
 
     def _write(self, batch: Any) -> None:
-        self._writer.write_batch(batch)
+        with naming(self._file):
+            self._writer.write_batch(batch)
 
 
 def _of_steps(layout: Layout) -> dict[str, Field]:

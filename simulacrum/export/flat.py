@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..trajectory import First, Metadata, Step
+from ..trajectory.writing import naming
 from .layout import OVER, Identity, Layout
 
 FORMAT = 1
@@ -34,6 +35,7 @@ class Flat:
         ]
         self._return = 0.0
         self.counts = dict.fromkeys(OVER, 0)
+        self.cut_off = False  # whether what it was made of had been cut off
 
     def begin(self, first: First) -> None:
         """Begin an episode."""
@@ -77,6 +79,7 @@ class Flat:
             "instance": metadata.instance,
             "seed": str(metadata.seed),
             **self.counts,
+            "cut_off": self.cut_off,
             "names": [column.name for column in self._listed],
             "dtypes": [column.dtype for column in self._listed],
             "over": [column.over for column in self._listed],
@@ -87,7 +90,8 @@ class Flat:
     def write(self, file: Path) -> None:
         """Write the flat object, a line for each of its members."""
         members = (f"{json.dumps(name)}:{_dumped(value)}" for name, value in self.content().items())
-        file.write_text("{" + ",\n".join(members) + "}\n", "utf-8")
+        with naming(file):
+            file.write_text("{" + ",\n".join(members) + "}\n", "utf-8")
 
     def _state(self, state: dict[str, Any]) -> None:
         for name, column, text in self._scalars:

@@ -8,9 +8,10 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 
+from ..trajectory.writing import named
 from .errors import PackError
 
 EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
@@ -33,6 +34,8 @@ def replaced(folder: Path, check: Callable[[Path], None]) -> Iterator[Path]:
         yield work
         check(target)
         _swap(work, target)
+    except OSError as error:
+        raise named(error, work, target) if error.filename is not None else error from None
     finally:
         shutil.rmtree(work, ignore_errors=True)  # what was built, or what it took the place of
         if not target.exists():
@@ -56,6 +59,25 @@ def inside(folder: Path, text: str, where: str) -> Path:
     if not found.is_file():
         raise PackError(f"{where}: expected a file, got {text!r}, which is none")
     return found
+
+
+def strangers(folder: Path, files: Container[str], folders: Container[str], *, links: bool) -> list[str]:
+    """What lies in a folder beside some files (paths from it on) and folders (names): the paths, in order.
+
+    ``links``: whether a link may stand for a file or a folder; else each is a stranger.
+    """
+    found = []
+    for place in sorted(folder.iterdir()):
+        inner = sorted(place.iterdir()) if _is(place.is_dir, place, links) and place.name in folders else [place]
+        for one in inner:
+            path = one.relative_to(folder).as_posix()
+            if path not in files or not _is(one.is_file, one, links):
+                found.append(path)
+    return found
+
+
+def _is(test: Callable[[], bool], place: Path, links: bool) -> bool:
+    return test() and (links or not place.is_symlink())
 
 
 def _reason(error: Exception) -> str:

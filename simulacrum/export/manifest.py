@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..trajectory import TrajectoryError
+from ..trajectory import TrajectoryError, bounded
 from ..trajectory.schema import Definition
 from ..trajectory.values import loads
 from .errors import PackError
+from .folder import inside
 from .layout import Identity, Layout, Typed
 
 FORMAT = 1
@@ -56,7 +57,9 @@ def described(file: Path, path: str) -> dict[str, Any]:
 def read(file: Path) -> dict[str, Any]:
     """The content of a manifest. Raises :class:`PackError` for what is none of this format."""
     try:
-        content = loads(file.read_bytes())
+        content = loads(bounded.content(file))
+    except TrajectoryError as error:
+        raise PackError(str(error)) from None
     except ValueError as error:
         raise PackError(f"{file}: /: expected JSON: {error}") from None
     except OSError as error:
@@ -79,6 +82,23 @@ def files_of(content: dict[str, Any]) -> dict[str, dict[str, Any]]:
         for kind in FOLDERS:
             if entry[kind] is not None:
                 found[f"/entries/{number}/{kind}"] = entry[kind]
+    return found
+
+
+def paths_of(content: dict[str, Any]) -> set[str]:
+    """The paths of all files that a pack has, of the manifest too."""
+    return {NAME, *(one["file"] for one in files_of(content).values())}
+
+
+def check_file(folder: Path, said: dict[str, Any], where: str) -> Path:
+    """A file of the pack in a folder. Raises :class:`PackError` where it lies outside, or is not the one of that size
+    and digest."""
+    found = inside(folder, said["file"], f"{where}/file")
+    size = found.stat().st_size
+    if size != said["size"]:
+        raise PackError(f"{where}/size: {said['file']} has {size} bytes, expected {said['size']}")
+    if described(found, "")["sha256"] != said["sha256"]:
+        raise PackError(f"{where}/sha256: {said['file']} is not the file that was packed: its digest differs")
     return found
 
 

@@ -68,9 +68,12 @@ class Entry:
         return None if described is None else self.pack.folder / described["file"]
 
     def trajectory(self) -> Trajectory:
-        """The trajectory: numbers of the state in Python's types, arrays as NumPy's, in the dtypes of the pack."""
+        """The trajectory: numbers of the state in Python's types, arrays as NumPy's, in the dtypes of the pack.
+
+        Raises :class:`PackError` where it is not the file that was packed.
+        """
         found: Trajectory | None = None
-        for _, part in judged(self.file, lambda metadata: self.pack.rules):
+        for _, part in judged(self._checked("trajectory"), lambda metadata: self.pack.rules):
             if isinstance(part, Metadata):
                 found = Trajectory(part)
             elif found is not None and isinstance(part, First):
@@ -83,6 +86,11 @@ class Entry:
         return found
 
     def flat(self) -> dict[str, Any]:
-        """The flat object, as its file holds it."""
-        content: dict[str, Any] = loads((self.pack.folder / self.content["flat"]["file"]).read_bytes())
+        """The flat object, as its file holds it. Raises :class:`PackError` where it is not the file that was packed."""
+        content: dict[str, Any] = loads(self._checked("flat").read_bytes())
         return content
+
+    def _checked(self, kind: str) -> Path:
+        """A file of it: the pack was checked when it was read, and may have been changed since."""
+        where = f"{self.pack.folder / manifest.NAME}: entry {self.name!r}: /{kind}"
+        return manifest.check_file(self.pack.folder, self.content[kind], where)

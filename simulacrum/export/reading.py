@@ -15,7 +15,7 @@ from . import manifest
 from .columns import Columns, pyarrow
 from .errors import PackError
 from .flat import Flat
-from .folder import inside
+from .folder import inside, strangers
 from .names import NAME, unlike
 from .pack import Entry, Pack
 from .source import Part, judged
@@ -23,18 +23,22 @@ from .source import Part, judged
 
 def read(folder: str | os.PathLike[str], progress: Callable[[int, int], None] | None = None) -> Pack:
     """The pack in a folder, every file of it checked: the manifest by its schema, sizes and digests, trajectories by
-    the pack's schema, and that flat files, and columns where pyarrow is installed, hold what the trajectories do.
+    the pack's schema, and that flat files, and columns where pyarrow is installed, hold what the trajectories do. There
+    must be no other file in it.
 
     ``progress`` is called with how many entries are done, and how many there are. Raises :class:`PackError`, which
     names file and JSON pointer.
     """
     place = Path(folder)
     file = place / manifest.NAME
-    pack = Pack(place, manifest.read(file))
     try:
+        if file.is_symlink():  # by a link it could lie anywhere
+            inside(place, manifest.NAME, str(file))
+        pack = Pack(place, manifest.read(file))
         _check_names(pack, file)
         for where, described in manifest.files_of(pack.content).items():
-            _check_file(place, described, f"{file}: {where}")
+            manifest.check_file(place, described, f"{file}: {where}")
+        _check_strangers(pack, file)
         _check_layout(pack, file)
         for number, entry in enumerate(pack.entries.values()):
             _check_entry(entry, f"{file}: /entries/{number}")
@@ -69,14 +73,11 @@ def _inside_by(text: str, expected: str, folder: Path, where: str) -> None:
         raise PackError(f"{where}: expected {expected!r}, got {text!r}")
 
 
-def _check_file(folder: Path, described: dict[str, Any], where: str) -> None:
-    """A file lies inside the pack, and is the one that was written."""
-    found = inside(folder, described["file"], f"{where}/file")
-    size = found.stat().st_size
-    if size != described["size"]:
-        raise PackError(f"{where}/size: {described['file']} has {size} bytes, expected {described['size']}")
-    if manifest.described(found, "")["sha256"] != described["sha256"]:
-        raise PackError(f"{where}/sha256: {described['file']} is not the file that was packed: its digest differs")
+def _check_strangers(pack: Pack, file: Path) -> None:
+    """There is nothing in the folder that the manifest does not list."""
+    others = strangers(pack.folder, manifest.paths_of(pack.content), manifest.FOLDERS.values(), links=True)
+    if others:
+        raise PackError(f"{file}: /entries: expected all files of the pack, but {others[0]!r} is not listed")
 
 
 def _check_layout(pack: Pack, file: Path) -> None:
@@ -135,6 +136,7 @@ def _check_flat(entry: Entry, flat: Flat) -> None:
         got = loads(file.read_bytes())
     except ValueError as error:
         raise PackError(f"{file}: /: expected JSON: {error}") from None
+    flat.cut_off = entry.content["cut_off"]  # what no trajectory says: flat file and manifest must say the same
     found = differs(flat.content(), got)
     if found is not None:
         raise PackError(f"{file}: {found} as {entry.content['trajectory']['file']} has it")

@@ -8,8 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
+from ..errors import PackageError
 from ..spec.package import REQUIRED, Package
-from ..trajectory import End, First, Metadata, Step, TrajectoryError, events
+from ..trajectory import End, First, Metadata, Step, TrajectoryError, bounded, events
 from ..trajectory.schema import Definition
 from ..trajectory.writing import kind_of
 from . import manifest
@@ -36,12 +37,15 @@ class Rules:
         """
         identity, folder = Identity.of(metadata), schema.parent
         if schema.name != "schema.json" or not all((folder / name).is_file() for name in REQUIRED):
-            found = Schema(schema.read_bytes(), str(schema))
+            found = Schema(_content(schema), str(schema))
             return cls(identity, found, Layout.of(found, identity.agents, _typed_of_pack(schema, found)))
         package = Package.read(folder)
         if package.spec.id != identity.id:
             raise PackError(f"{file}: /metadata/id: expected {package.spec.id!r} of {schema}, got {identity.id!r}")
-        package = package.configured(identity.configuration)
+        try:
+            package = package.configured(identity.configuration)
+        except PackageError as error:
+            raise PackError(f"{file}: /metadata/configuration: {error}") from None
         expected = Identity(package.spec.id, package.config, package.spec.agents)
         if expected != identity:
             raise PackError(f"{file}: /metadata: expected {expected} of {schema}, got {identity}")
@@ -91,6 +95,13 @@ class Rules:
             return take(value)
         except ValueError as error:
             raise PackError(f"{where}: {error}") from None
+
+
+def _content(schema: Path) -> bytes:
+    try:
+        return bounded.content(schema)
+    except TrajectoryError as error:
+        raise PackError(str(error)) from None
 
 
 def _typed_of_pack(file: Path, schema: Schema) -> Typed | None:

@@ -6,16 +6,17 @@ import os
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..trajectory import End, First, Metadata, create
+from ..trajectory.writing import naming
 from . import manifest
 from .columns import MISSING, Parquet, pyarrow
 from .errors import PackError
 from .flat import Flat
-from .folder import replaced
+from .folder import replaced, strangers
 from .names import stem, unlike
 from .pack import Pack
 from .source import Part, Rules, judged
@@ -97,7 +98,7 @@ class _Builder:
         places = {kind: self._place(kind, f".{number}") for kind in self._kinds}  # no name begins with a dot
         flat = Flat(self._rules.layout, metadata)
         cut_off = False
-        with ExitStack() as opened:
+        with _as_entry(places, stem(file)), ExitStack() as opened:
             whole = create(places["trajectory"], metadata)
             opened.callback(whole.abandon)
             sinks: list[Any] = [flat, whole]
@@ -108,11 +109,12 @@ class _Builder:
                     cut_off = bool(part.cut_off)
                     if cut_off:
                         self._tell(part.cut_off)
+                    flat.cut_off = cut_off
                     continue
                 for sink in sinks:
                     _give(sink, part, where)
             whole.close()
-        flat.write(places["flat"])
+            flat.write(places["flat"])
         self._entries.append(
             {
                 "name": stem(file),
@@ -139,11 +141,13 @@ class _Builder:
                 os.rename(self._work / entry[kind]["file"], final)
                 entry[kind]["file"] = final.relative_to(self._work).as_posix()
         schema = self._work / manifest.SCHEMA
-        schema.write_bytes(self._rules.schema.source)
+        with naming(schema):
+            schema.write_bytes(self._rules.schema.source)
         content = manifest.made(
             self._rules.identity, self._rules.layout, manifest.described(schema, manifest.SCHEMA), self._entries
         )
-        (self._work / manifest.NAME).write_bytes(manifest.dumped(content))
+        with naming(self._work / manifest.NAME):
+            (self._work / manifest.NAME).write_bytes(manifest.dumped(content))
         return content
 
     def _described(self, file: Path | None) -> dict[str, Any] | None:
@@ -151,6 +155,17 @@ class _Builder:
 
     def _place(self, kind: str, name: str) -> Path:
         return self._work / manifest.FOLDERS[kind] / (name + manifest.SUFFIXES[kind])
+
+
+@contextmanager
+def _as_entry(places: dict[str, Path], name: str) -> Iterator[None]:
+    """In it, errors of the system name the files as the pack will, not by the numbers that they have until then."""
+    try:
+        yield
+    except OSError as error:
+        final = {str(place): place.with_name(name + manifest.SUFFIXES[kind]) for kind, place in places.items()}
+        error.filename = str(final.get(error.filename, error.filename)) if error.filename else None
+        raise
 
 
 def _give(sink: Any, part: Any, where: str) -> None:
@@ -183,13 +198,13 @@ def _may_be_replaced(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise PackError(f"{folder} is no folder: {wanted}")
-    there = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if not file.is_dir()}
-    if not there:
+    if not any(folder.iterdir()):
         return
     try:
-        listed = {one["file"] for one in manifest.files_of(manifest.read(folder / manifest.NAME)).values()}
+        listed = manifest.paths_of(manifest.read(folder / manifest.NAME))
     except PackError as error:
         raise PackError(f"{folder} is not empty: {wanted} ({error})") from None
-    others = sorted(there - listed - {manifest.NAME})
+    # All that is there is removed, so that all must be known: folders that are empty, and links, are no pack's.
+    others = strangers(folder, listed, manifest.FOLDERS.values(), links=False)
     if others:
         raise PackError(f"{folder} holds {others[0]}, which is no part of its pack: {wanted}")

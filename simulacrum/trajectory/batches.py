@@ -21,7 +21,12 @@ FAST = SOURCES[1:]
 
 
 def from_tensordict(
-    data: TensorDictBase, env: Any, *, instances: Sequence[int] | None = None, source: str | None = None
+    data: TensorDictBase,
+    env: Any,
+    *,
+    instances: Sequence[int] | None = None,
+    source: str | None = None,
+    injected: bool = False,
 ) -> list[Trajectory]:
     """The trajectories in what ``env.rollout``, a TorchRL collector or ``BatchCollector`` gives, one for each instance.
 
@@ -32,12 +37,17 @@ def from_tensordict(
             they are; or its :class:`~simulacrum.spec.Package`, in the configuration that ran.
         instances: which rows, counted row-major; all by default.
         source: ``tensor`` or ``kernel``, what ran; needed with a package alone.
+        injected: whether states were injected between steps, so that an episode may begin anywhere.
 
-    An episode begins anew wherever a step does not go on from what the step before it ended in. Raises
-    :class:`TrajectoryError` for what lacks the state, or is of another environment, and names the remedy.
+    An episode begins anew wherever a step does not go on from what the step before it ended in. Without ``injected``
+    that is where a reset was: at t = 0 of a later episode of the same seed. Injected states look like steps that are
+    out of order (an axis of time that is reversed, shuffled or not the last one), so that those are refused.
+
+    Raises :class:`TrajectoryError` for steps that do not follow on each other, for what lacks the state, and for what
+    is of another environment, and names the remedy; TypeError for what is no TensorDict.
     """
     origin = _Origin(env, source)
-    rows = Rows(data, origin.form, instances)
+    rows = Rows(data, origin.form, instances, injected=injected)
     found = []
     for row in rows.instances:
         parts = rows.parts(row)
@@ -65,7 +75,7 @@ class BatchRecorder:
     the process, a file lacks its last line, and can be read up to its last whole step.
 
     Args:
-        env, instances, source: as of :func:`from_tensordict`.
+        env, instances, source, injected: as of :func:`from_tensordict`.
         folder: a new folder, or an empty one.
         suffix: ``.jsonl``, or ``.jsonl.gz`` for compressed files.
     """
@@ -78,9 +88,10 @@ class BatchRecorder:
         instances: Sequence[int] | None = None,
         source: str | None = None,
         suffix: str = ".jsonl",
+        injected: bool = False,
     ) -> None:
         self._origin = _Origin(env, source)
-        self._instances = None if instances is None else list(instances)
+        self._instances, self._injected = None if instances is None else list(instances), injected
         self._folder = Path(folder)
         if suffix not in SUFFIXES or "jsonl" not in suffix:
             raise TrajectoryError(f"suffix: expected .jsonl or .jsonl.gz, got {suffix!r}")
@@ -103,16 +114,16 @@ class BatchRecorder:
         """
         if self._closed:
             raise TrajectoryError(f"{self._folder}: the recorder is closed, nothing more can be written")
-        rows = Rows(batch, self._origin.form, self._instances, self._before)
+        rows = Rows(batch, self._origin.form, self._instances, self._before, injected=self._injected)
         try:
             for row in rows.instances:
                 self._put(row, rows.parts(row))
+            self._folder.mkdir(parents=True, exist_ok=True)
+            for writer in self._writers.values():
+                writer.flush()
         except BaseException:
             self.abandon()
             raise
-        self._folder.mkdir(parents=True, exist_ok=True)
-        for writer in self._writers.values():
-            writer.flush()
         self._before = rows
 
     def close(self) -> None:

@@ -26,7 +26,7 @@ from .reading import events
 from .records import First, Step, TrajectoryError
 from .scores import read_scores, scored
 from .summaries import Broken, Summary, summaries
-from .writing import SUFFIXES, Writer, create
+from .writing import SUFFIXES, Writer, create, named
 
 __all__ = [
     "Broken",
@@ -152,6 +152,8 @@ def split(picked: Sequence[Summary], folder: str | os.PathLike[str]) -> list[Pat
                 os.replace(work / name, target / name)
         else:
             os.replace(work, target)
+    except OSError as error:
+        raise named(error, work, target) if error.filename is not None else error from None
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return [target / name for name in names]

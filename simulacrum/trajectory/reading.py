@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple
 
 from ..errors import SimulacrumError
 from ..spec.package import Package
-from . import schema
+from . import bounded, schema
 from .metadata import FORMAT, Metadata
 from .records import Episode, First, Step, Trajectory, TrajectoryError
 from .values import loads
@@ -61,12 +61,21 @@ def events(
     """What a file holds, part by part: its metadata, how each episode begins, its steps, and the end.
 
     JSON Lines are read as they are asked for, so that any length can be gone through. Raises as :func:`read`, when it
-    comes to what is wrong, and OSError for a file that cannot be opened.
+    comes to what is wrong, also for what is no regular file or too long (``bounded.py``), and OSError for a file that
+    cannot be opened.
     """
     kind, path = kind_of(file), Path(file)
-    with _opened(path) as stream:
+    with bounded.opened(path) as stream:
         reader = _Reader(str(path), package)
-        yield from (_lines if kind == "jsonl" else _whole)(stream, reader)
+        parts = (_lines if kind == "jsonl" else _whole)(stream, reader)
+        while True:
+            try:
+                part = next(parts)
+            except StopIteration:
+                return
+            except MemoryError:
+                raise TrajectoryError(f"{path}: it is too large for the memory that there is") from None
+            yield part  # out of the try: a MemoryError of who takes it is not ours to tell
 
 
 class _Reader:
@@ -79,6 +88,7 @@ class _Reader:
         self._state: schema.Definition | None = None
         self._action: schema.Definition | None = None
         self._agents: int | None = None
+        self._seed: int | None = None  # of the metadata, until the first episode
         self._episode: Episode | None = None
         self._t = 0
         self._over = False
@@ -94,7 +104,7 @@ class _Reader:
             raise self.error(where + "/format", f"this version of simulacrum reads format {FORMAT}, got {given!r}")
         found = Metadata(**self.own("metadata", value, where))
         package = self._found(found, where)
-        self._agents = found.agents
+        self._agents, self._seed = found.agents, found.seed
         if package is not None:
             self._fits(found, package, where)
             self._state, self._action = (
@@ -125,6 +135,9 @@ class _Reader:
     def first(self, value: Any, where: str) -> First:
         """How an episode begins."""
         begun = First(**self.own("first", value, where))
+        if self._seed is not None and begun.seed != self._seed:
+            raise self.error(f"{where}/seed", f"expected {self._seed}, the seed of the metadata, got {begun.seed}")
+        self._seed = None
         begun = begun._replace(state=self._state_of(begun.state, where))
         self._episode, self._over = Episode(*begun), False
         self._t = begun.state.get("t", 0) if isinstance(begun.state, dict) else 0
@@ -140,6 +153,10 @@ class _Reader:
         for name, expected in (("episode", self._episode.episode), ("t", self._t)):
             if getattr(step, name) != expected:
                 raise self.error(f"{where}/{name}", f"expected {expected}, got {getattr(step, name)}")
+        # A state says itself which one it is: the counter that the base classes keep is a field of every package's.
+        if step.state.__class__ is dict and step.state.get("t", step.t + 1) != step.t + 1:
+            got = f"expected {step.t + 1}, the state after step t = {step.t}, got {step.state['t']!r}"
+            raise self.error(f"{where}/state/t", got)
         self._check_agents(step, where)
         self._t, self._over = step.t + 1, step.terminated or step.truncated
         action = step.action if self._action is None else self._action.take(step.action, f"{self.file}: {where}/action")
@@ -172,7 +189,7 @@ def _lines(stream: IO[bytes], reader: _Reader) -> Iterator[Metadata | First | St
     """The parts of JSON Lines. A line that cannot be parsed is an error, unless nothing follows it."""
     number = steps = episodes = 0
     broken: tuple[int, str] | None = None
-    for number, line in enumerate(_until_cut(stream), 1):
+    for number, line in enumerate(_until_cut(stream, reader.file), 1):
         if broken is not None:
             raise reader.error(f"line {broken[0]}", f"expected JSON: {broken[1]}")
         try:
@@ -192,7 +209,7 @@ def _lines(stream: IO[bytes], reader: _Reader) -> Iterator[Metadata | First | St
             end = reader.own("end", value["end"], where + "/end")
             if end != {"episodes": episodes, "steps": steps}:
                 raise reader.error(where + "/end", f"expected {episodes} episodes and {steps} steps, got {end}")
-            if any(_until_cut(stream)):
+            if next(_until_cut(stream, reader.file), b""):
                 raise reader.error(f"line {number + 1}", "expected nothing after the line with the end")
             yield End()
             return
@@ -208,9 +225,11 @@ def _lines(stream: IO[bytes], reader: _Reader) -> Iterator[Metadata | First | St
 def _whole(stream: IO[bytes], reader: _Reader) -> Iterator[Metadata | First | Step | End]:
     """The parts of a JSON file."""
     try:
-        value = loads(stream.read())
+        value = loads(bounded.whole(stream, reader.file))
     except EOFError:
         raise reader.error("/", "expected a whole file: it was cut off") from None
+    except TrajectoryError:
+        raise
     except (ValueError, zlib.error, gzip.BadGzipFile) as error:
         raise reader.error("/", f"expected JSON: {error}") from None
     if not isinstance(value, dict) or "metadata" not in value or not isinstance(value.get("episodes"), list):
@@ -229,15 +248,11 @@ def _whole(stream: IO[bytes], reader: _Reader) -> Iterator[Metadata | First | St
     yield End()
 
 
-def _until_cut(stream: IO[bytes]) -> Iterator[bytes]:
+def _until_cut(stream: IO[bytes], file: str) -> Iterator[bytes]:
     """The lines of a file, which may be compressed and cut off."""
     try:
-        yield from stream
+        yield from bounded.lines(stream, file)
     except EOFError:  # of gzip: it was cut off
         return
     except (zlib.error, gzip.BadGzipFile) as error:
         yield f"not gzip: {error}".encode()
-
-
-def _opened(path: Path) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.name.endswith(".gz") else path.open("rb")  # type: ignore[return-value]

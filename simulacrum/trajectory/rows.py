@@ -84,17 +84,30 @@ class Rows:
         form: what it has to hold.
         instances: which rows, counted row-major; all where it is None.
         before: the rows of the batch that this one follows on.
+        injected: whether an episode may begin anywhere, as of an injected state.
 
     Attributes:
         count: how many rows the TensorDict has.
         instances: those whose steps are here.
 
-    Raises :class:`TrajectoryError` for keys that lack, and for other shapes and dtypes.
+    Raises :class:`TrajectoryError` for keys that lack, and for other shapes and dtypes; TypeError for no TensorDict.
     """
 
     def __init__(
-        self, data: TensorDictBase, form: Form, instances: Sequence[int] | None, before: Rows | None = None
+        self,
+        data: TensorDictBase,
+        form: Form,
+        instances: Sequence[int] | None,
+        before: Rows | None = None,
+        *,
+        injected: bool = False,
     ) -> None:
+        from tensordict import TensorDictBase
+
+        if not isinstance(data, TensorDictBase):
+            raise TypeError(
+                f"expected a TensorDict [*batch_size, T] of env.rollout or a collector, got {type(data).__name__}"
+            )
         size = tuple(data.batch_size)
         names = list(data.names or ())
         one_step = size == form.batch_size and names[-1:] != ["time"]
@@ -110,6 +123,7 @@ class Rows:
         self._places = {row: place for place, row in enumerate(self.instances)}
         self._ends: dict[int, tuple[np.ndarray, Arrays]]  # by row: whether it ended, and its last moment
         self._ends = {} if before is None else before._ends
+        self._injected = injected
         self._names = [*form.fields, "t"]
         moment, step, places = form.moment(), form.step(), {("next", *key): key for key in form.moment()}
         _complain_of_missing(data, [*moment, *places, *step])
@@ -132,10 +146,31 @@ class Rows:
         ended = step[2] | step[3]
         begins = np.ones(len(ended), np.bool_)
         begins[1:] = ~_goes_on(ended[:-1], [part[:-1] for part in after], [part[1:] for part in before])
+        if not self._injected:
+            self._check_order(row, begins[1:], [part[:-1] for part in after], [part[1:] for part in before])
         if row in self._ends:
             begins[:1] = ~_goes_on(*self._ends[row], [part[:1] for part in before])
+            if not self._injected:
+                self._check_order(row, begins[:1], self._ends[row][1], [part[:1] for part in before])
         self._ends[row] = ended[-1:], [part[-1:] for part in after]
         yield from self._told(begins, before, after, step)
+
+    @staticmethod
+    def _check_order(row: int, begins: np.ndarray, after: Arrays, before: Arrays) -> None:
+        """Where an episode begins there was a reset, which gives t = 0 of a later episode of the same seed."""
+        (seed, episode, _), (new_seed, new_episode, t) = after[: len(CLOCK)], before[: len(CLOCK)]
+        wrong = begins & ~((new_seed == seed) & (new_episode > episode) & (t == 0))
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            led, begun = (
+                ", ".join(f"{name} {int(part[k])}" for name, part in zip(CLOCK, moment, strict=False))
+                for moment in (after, before)
+            )
+            raise TrajectoryError(
+                f"row {row} of the TensorDict: a step led to {led}, and the next one begins at {begun}, elsewhere: "
+                "expected [*batch_size, T], the steps last and in the order of time (injected=True if a state was "
+                "injected there)"
+            )
 
     def _told(self, begins: np.ndarray, before: Arrays, after: Arrays, step: Arrays) -> Iterator[First | Step]:
         """The parts, with every array turned into lists at once."""

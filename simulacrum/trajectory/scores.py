@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 import os
 import zlib
@@ -11,12 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from . import bounded
 from .records import TrajectoryError
 from .schema import short, token
 from .summaries import Summary
 from .values import loads
 
 Scores = Mapping[str, Any]
+DIGITS = 18  # of the number of an episode
 
 
 def read_scores(file: str | os.PathLike[str]) -> dict[str, float | list[float]]:
@@ -26,8 +27,11 @@ def read_scores(file: str | os.PathLike[str]) -> dict[str, float | list[float]]:
     """
     path = Path(file)
     try:
-        data = path.read_bytes()
-        content = loads(gzip.decompress(data) if path.name.endswith(".gz") else data)
+        content = loads(bounded.content(path))
+    except TrajectoryError:
+        raise
+    except MemoryError:
+        raise TrajectoryError(f"{path}: it is too large for the memory that there is") from None
     except OSError as error:
         raise TrajectoryError(f"{path}: expected a file of scores: {error.strerror or error}") from None
     except (ValueError, EOFError, zlib.error) as error:
@@ -85,6 +89,6 @@ def _named(name: str, files: Mapping[Path, Any], where: str) -> tuple[Path, int 
         fitting = [file for file in files if parts and file.parts[-len(parts) :] == parts]
         if len(fitting) > 1:
             raise TrajectoryError(f"{where}: {text!r}: names {fitting[0]} and {fitting[1]}: write more of the path")
-        if fitting and (not number or number.isdecimal()):
+        if fitting and (not number or (number.isdecimal() and len(number) <= DIGITS)):
             return fitting[0], int(number) if number else None
     raise TrajectoryError(f"{where}: {short(repr(name))}: names none of the {len(files)} files that were read")

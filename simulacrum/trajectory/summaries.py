@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 import os
 import zlib
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..spec.package import Package
+from . import bounded
 from .metadata import Metadata
 from .reading import Find, events
 from .records import First, Step, TrajectoryError
@@ -89,7 +89,8 @@ def summaries(
 
     Args:
         paths: files, and folders: of a folder every ``.json`` and ``.jsonl`` file in it (or either with ``.gz``), by
-            name, but hidden ones and those in its own folders. A file is read once, however often it is named.
+            name, but hidden ones, those in its own folders, pipes and devices. A file is read once, however often it
+            is named.
         package: as of :func:`~simulacrum.trajectory.read`; without one no causes and no invariants are known.
         progress: called with the number of files that were read and of all: at the beginning, and after each.
         passed: called with each file in a folder that is JSON of another kind (a report, a finding, a schema): its
@@ -121,20 +122,29 @@ def _files(paths: Iterable[str | os.PathLike[str]]) -> dict[Path, bool]:
             raise TrajectoryError(f"{path}: expected a trajectory file, or a folder of them: it is not there")
         inside = sorted(path.iterdir()) if path.is_dir() else [path]
         for file in inside:
-            if file is not path and (file.name.startswith(".") or not file.name.endswith(SUFFIXES) or file.is_dir()):
+            if file is not path and not _taken(file):
                 continue
             place = places.setdefault(file.resolve(), file)
             found[place] = found.get(place, False) or file is path
     return found
 
 
+def _taken(file: Path) -> bool:
+    """Whether a file of a folder is read: a regular one, or a link to nothing, which is an error."""
+    named = file.name.endswith(SUFFIXES) and not file.name.startswith(".")
+    return named and (file.is_file() or not file.exists())
+
+
 def _is_another(file: Path) -> bool:
     """Whether a file is JSON of another kind: there is no more than a doubt that it was to be a trajectory."""
     kind = kind_of(file)
     try:
-        with gzip.open(file) if file.name.endswith(".gz") else file.open("rb") as stream:
-            value = loads(stream.readline() if kind == "jsonl" else stream.read())
-    except (OSError, EOFError, zlib.error, ValueError):
+        with bounded.opened(file) as stream:
+            if kind == "jsonl":
+                value = loads(next(bounded.lines(stream, file), b""))
+            else:
+                value = loads(bounded.whole(stream, file))
+    except (OSError, EOFError, MemoryError, zlib.error, ValueError):
         return False
     return not (isinstance(value, dict) and value.keys() & MARKS[kind])
 

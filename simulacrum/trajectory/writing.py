@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -39,6 +40,27 @@ def kind_of(file: str | os.PathLike[str]) -> str:
     raise TrajectoryError(f"{os.fspath(file)}: expected a file name that ends with {', '.join(SUFFIXES)}")
 
 
+def named(error: OSError, place: Path, file: Path) -> OSError:
+    """An error of the system (a full disk says no name) as one of ``file``, which is being written at ``place``."""
+    name, text = error.filename, os.fspath(place)
+    if name is None:
+        name = os.fspath(file)
+    elif isinstance(name, str) and (name == text or name.startswith(text + os.sep)):
+        name = os.fspath(file) + name[len(text) :]
+    error.strerror = os.strerror(error.errno) if error.errno else error.strerror or str(error)
+    error.filename = name
+    return error
+
+
+@contextlib.contextmanager
+def naming(place: Path, file: Path | None = None) -> Iterator[None]:
+    """In it, errors of the system are :func:`named`."""
+    try:
+        yield
+    except OSError as error:
+        raise named(error, place, file or place) from None
+
+
 def create(file: str | os.PathLike[str], metadata: Metadata) -> Writer:
     """A writer into a file, by its name: ``.jsonl`` grows line by line, ``.json`` appears when it is closed.
 
@@ -70,6 +92,8 @@ def copy(metadata: Metadata, parts: Iterable[First | Step], file: str | os.PathL
             raise
         writer.close()
         os.replace(work, target)
+    except OSError as error:
+        raise named(error, work, target) if error.filename is not None else error from None
     finally:
         work.unlink(missing_ok=True)
 
@@ -80,8 +104,13 @@ class Writer:
     def __init__(self, file: Path, metadata: Metadata) -> None:
         self.file, self.metadata = file, metadata
         self._place, self._episodes, self._steps = self._opened_at(), 0, 0
-        self._stream: IO[bytes] | None = self._open()
-        self._put(self._head())
+        try:
+            with naming(self._place, self.file):
+                self._stream = self._open()
+            self._put(self._head())
+        except BaseException:
+            self.abandon()
+            raise
 
     def begin(self, first: First) -> None:
         """Begin an episode."""
@@ -99,15 +128,24 @@ class Writer:
     def close(self) -> None:
         """Finish the file; may be called again."""
         if self._stream is not None:
-            self._put(self._tail())
-            self.abandon()
-            self._finished()
+            try:
+                self._put(self._tail())
+                with naming(self._place, self.file):
+                    self._shut()
+                    self._finished()
+            except BaseException:
+                self.abandon()
+                raise
 
     def abandon(self) -> None:
         """Close the file as it is, unfinished."""
+        with contextlib.suppress(OSError):  # a full disk: what there is was flushed, or never will be
+            self._shut()
+
+    def _shut(self) -> None:
         if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+            stream, self._stream = self._stream, None
+            stream.close()
 
     def __enter__(self) -> Writer:
         return self
@@ -118,8 +156,11 @@ class Writer:
     def _put(self, text: str) -> None:
         if self._stream is None:
             raise TrajectoryError(f"{self.file}: it is closed, nothing more can be written to it")
-        self._stream.write(text.encode())
-        self._stream.flush()
+        try:
+            self._stream.write(text.encode())
+            self._stream.flush()
+        except OSError as error:
+            raise named(error, self._place, self.file) from None
 
     def _opened_at(self) -> Path:
         return self.file
@@ -130,6 +171,7 @@ class Writer:
     def _finished(self) -> None:
         pass
 
+    _stream: IO[bytes] | None = None
     _steps_of_episode = 0
 
     def _head(self) -> str:
@@ -171,7 +213,7 @@ class Pieces(Lines):
     def flush(self) -> None:
         """Write what was added since the last piece."""
         if self._stream is not None:
-            with _opened(self._place, "ab") as file:
+            with naming(self.file), _opened(self._place, "ab") as file:
                 file.write(self._piece.getbuffer())
             self._stream = self._open()
 
@@ -193,21 +235,13 @@ class Whole(Writer):
     def abandon(self) -> None:
         """Drop what was written."""
         super().abandon()
-        if self._place != self.file and not self._closing:
-            self._place.unlink(missing_ok=True)
-
-    def close(self) -> None:
-        """Finish the file; may be called again."""
-        self._closing = True
-        super().close()
+        self._place.unlink(missing_ok=True)  # once it is finished it is there no more
 
     def _opened_at(self) -> Path:
         return self.file.with_name(f".{os.getpid()}-{os.urandom(4).hex()}-{self.file.name}")
 
     def _finished(self) -> None:
         os.replace(self._place, self.file)
-
-    _closing = False
 
     def _head(self) -> str:
         return f'{{"metadata":{dumps(_metadata(self.metadata))},\n"episodes":['

@@ -44,7 +44,8 @@ function bytesOf({ file, size, sha256 }) {
 function checkColumns(flat, entry) {
   need(flat.format === 1, "format", flat.format);
   for (const name of ["id", "configuration", "agents"]) need(flat[name] === manifest[name], name, flat[name]);
-  for (const name of ["source", "seed", "instance", "episodes", "steps"]) need(flat[name] === entry[name], name, flat[name]);
+  const said = ["source", "seed", "instance", "episodes", "steps", "cut_off"];
+  for (const name of said) need(flat[name] === entry[name], name, flat[name]);
   need(flat.rows === flat.steps + flat.episodes, "rows", flat.rows);
   need(String(flat.skipped) === String(manifest.skipped.map(({ name }) => name)), "skipped", flat.skipped);
   manifest.columns.forEach(({ name, dtype, over, json }, index) => {
