@@ -25,7 +25,8 @@ class Terminal:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         self.before = termios.tcgetattr(slave)
         self.slave = slave
-        environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": str(ROOT), **variables}
+        inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}  # of xdist
+        environment = {**inherited, "TERM": "xterm", "PYTHONPATH": str(ROOT), **variables}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "simulacrum", *arguments],
             stdin=slave,

@@ -236,7 +236,7 @@ def test_what_cannot_be_written_is_told_and_leaves_nothing(arguments, message, t
 
 
 @pytest.mark.parametrize("kind", ["gif", "mp4"])
-@pytest.mark.parametrize("name", ["imageio", "imageio_ffmpeg", "PIL"])
+@pytest.mark.parametrize("name", ["imageio_ffmpeg", "PIL"])
 def test_a_missing_extra_is_told(name, kind, tmp_path, capsys, monkeypatch):
     recorded(TOYWALK, 2, tmp_path / "run.jsonl")
     monkeypatch.setitem(sys.modules, name, None)

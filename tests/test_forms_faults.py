@@ -73,7 +73,8 @@ def test_a_case_of_a_kernel_belongs_to_a_package_with_one() -> None:
 
 
 def test_a_fault_of_the_tensor_form_is_replayed_on_the_tensor_form(tmp_path) -> None:
-    folder = Path(shutil.copytree(TOYWALK.path, tmp_path / "package", ignore=shutil.ignore_patterns("failures", "val*")))
+    leave = shutil.ignore_patterns("failures", "validation_report*")
+    folder = Path(shutil.copytree(TOYWALK.path, tmp_path / "package", ignore=leave))
     source = (folder / "fast.py").read_text()
     assert "GOAL_REWARD)" in source
     (folder / "fast.py").write_text(source.replace("GOAL_REWARD)", "GOAL_REWARD - 1)"))

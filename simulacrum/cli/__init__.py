@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Sequence
 
 from ..errors import SimulacrumError
-from .codes import COULD_NOT_RUN, FINDINGS, INTERRUPTED, PASSED, complain
+from .codes import COULD_NOT_RUN, FINDINGS, INTERRUPTED, PASSED, complain, say
 from .parsers import parser
 
 __all__ = ["COULD_NOT_RUN", "FINDINGS", "INTERRUPTED", "PASSED", "complain", "main"]
@@ -30,11 +30,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return COULD_NOT_RUN
         return complain(_told(error))
+    except MemoryError:
+        named = getattr(arguments, "file", None) or getattr(arguments, "target", None)
+        return complain(f"{named or arguments.command.__name__}: it takes more memory than there is")
     except KeyboardInterrupt:
         print("\nInterrupted.", file=sys.stderr)
         return INTERRUPTED
     except Exception:  # a fault of ours: told whole, and not taken for findings
-        traceback.print_exc()
+        say(traceback.format_exc().rstrip("\n"))
         return COULD_NOT_RUN
 
 

@@ -21,6 +21,7 @@ from ..harness.findings import read as read_finding
 from ..harness.hints import hint, outcomes
 from ..harness.playback import AFTER_STEP, NEXT_FIRST, Moment, Replay
 from ..registry import resolve
+from ..render.text import printable
 from ..spec import Package
 from .codes import FINDINGS, PASSED
 from .validate import load
@@ -28,7 +29,6 @@ from .validate import load
 SHOWN = 12  # moments of a long case: the first, and the last ones
 HEADER = ("field", "reference", "fast", "")
 Drawn = dict[tuple[str, int], Any]  # outcomes by slot and index
-UNPRINTED = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\ufffd")  # a file moves no cursor
 FIRST_DIFFERENCE, DIFFERS = "<- the first difference", "<- differs"
 
 
@@ -188,4 +188,4 @@ def _end(console: Console, package: Package, saved: Saved, shown: Replay) -> int
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(text.translate(UNPRINTED), markup=False, soft_wrap=True)
+    console.print(printable(text), markup=False, soft_wrap=True)

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SimulacrumError
+from ..harness.report_page.reading import LARGEST, IrregularError, opened
 from ..registry import resolve
 from ..render import FIGURE, coloured
 from ..spec import Package
 from ..trajectory import Metadata
 from ..viewer import Alone, Beside, Drawer, Moment, Reel, Shot, Tape, alone, moments, of_finding
+from .codes import say
 from .counting import Counting
 from .packages import Packages
 
@@ -103,6 +105,8 @@ class Footage:
         reel = Beside(self._found[0], tapes, _names(*files), self._arguments.around)
         if reel.left_out:
             self._say(f"left out are the episodes that are in one file alone: {reel.left_out}")
+        if reel.stopped:
+            self._say(f"one side stops before the other, and tells no end of the episode: {reel.stopped}")
         return reel
 
     def _finding(self) -> Reel:
@@ -128,21 +132,26 @@ class Footage:
         """Say something on stderr, once, and when the terminal was given back."""
         if text not in self._told:
             self._told.add(text)
-            self._stack.callback(print, f"simulacrum: {text}", file=sys.stderr)
+            self._stack.callback(say, f"simulacrum: {text}")
 
 
 def is_finding(file: Path) -> bool:
-    """Whether a file is a finding of validate, and no trajectory."""
+    """Whether a file is a finding of validate, and no trajectory. Raises SimulacrumError for a device or a pipe."""
     if not file.name.endswith(".json"):
         return False
-    with file.open("rb") as stream:
-        head = stream.read(HEAD)
-        if b'"metadata"' in head:
-            return False
-        try:
-            content: Any = json.loads(head + stream.read())
-        except (ValueError, RecursionError):
-            return False
+    try:
+        with opened(file) as stream:
+            head = stream.read(HEAD)
+            if b'"metadata"' in head:
+                return False
+            rest = stream.read(LARGEST - len(head) + 1)
+            content: Any = json.loads(head + rest) if len(head) + len(rest) <= LARGEST else None
+    except ValueError as error:
+        if isinstance(error, IrregularError):
+            raise SimulacrumError(f"{file}: expected a trajectory or a finding: {error}") from None
+        return False
+    except RecursionError:
+        return False
     return isinstance(content, dict) and {"finding", "case"} <= content.keys()
 
 

@@ -13,7 +13,9 @@ import numpy as np
 
 from ..errors import SimulacrumError
 from ..render import film
+from ..render.placing import placed
 from ..render.terminal import TerminalScreen
+from ..render.text import printable
 from ..viewer import Player, show
 from .codes import PASSED
 from .counting import Counting
@@ -67,22 +69,21 @@ def _film(footage: Footage, arguments: argparse.Namespace, target: Path) -> None
                 counting.say(f"simulacrum: a GIF of more than {film.LONG_GIF} frames is slow to show: --to mp4 is not")
 
         count = film.write(images, arguments.to, target, arguments.fps, told)
-    print(f"{count} frames in {target}")
+    print(printable(f"{count} frames in {target}"))
 
 
 def _text(footage: Footage, target: Path) -> None:
     """Write the frames as text into a file, which appears when it is whole."""
-    work = target.with_name(f".{os.getpid()}-{os.urandom(4).hex()}-{target.name}")
     count = 0
-    try:
-        with work.open("w", encoding="utf-8") as stream, Counting("frames written", footage.count) as counting:
-            for count, text in enumerate(_texts(footage), 1):
-                stream.write(text + "\n")
-                counting(count)
-        os.replace(work, target)
-    finally:
-        work.unlink(missing_ok=True)
-    print(f"{count} frames in {target}")
+    with (
+        placed(target) as work,
+        Counting("frames written", footage.count) as counting,
+        work.open("w", encoding="utf-8") as stream,
+    ):
+        for count, text in enumerate(_texts(footage), 1):
+            stream.write(text + "\n")
+            counting(count)
+    print(printable(f"{count} frames in {target}"))
 
 
 def _texts(footage: Footage) -> Iterator[str]:

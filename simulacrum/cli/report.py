@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from ..harness.gate import admit
 from ..harness.places import report_name, report_path, write_atomically
 from ..harness.report_page import Beside, Refusal, illustrated, page, reading
 from ..registry import resolve
+from ..render.text import printable
 from ..spec import Package
 from .codes import PASSED
+from .signals import interruptible
 
 SECONDS = 20.0  # for the frames of findings
 WORDS: dict[object, str] = {  # for the verdict, where it is not that the report is stale
@@ -32,26 +35,49 @@ def report(arguments: argparse.Namespace) -> int:
     that is of another form than it should be.
     """
     package = Package.read(resolve(arguments.target)).configured(arguments.config)
-    content = reading.report(_file(package))
+    config = f"-{package.config}" if package.config else ""
+    output: Path = arguments.output or Path(f"{package.path.name}{config}-report.html")
+    _check(output)
+    with interruptible():
+        data = _page(package, arguments).encode()
+        try:
+            write_atomically(output, data)
+        except OSError as error:
+            raise SimulacrumError(f"{output}: {error.strerror or error}") from None
+    print(printable(f"{output} ({len(data) / 1e6:.1f} MB)"))
+    return PASSED
+
+
+def _page(package: Package, arguments: argparse.Namespace) -> str:
+    """The page of the very report that the gate was asked about."""
+    file = _file(package)
+    content = reading.report(file)
+    refusal = _refusal(package)
+    if reading.report(file) != content:
+        raise PackageError(f"{file}: it changed while it was read\nrun: simulacrum report {package.target}")
     beside = illustrated(package, content, SECONDS)
     beside = Beside(
         source=beside.source,
-        refusal=_refusal(package),
+        refusal=refusal,
         pictures=beside.pictures,
         faults=None if arguments.faults is None else _faults(package, arguments.faults),
         bench=None if arguments.bench is None else reading.bench(arguments.bench),
     )
-    config = f"-{package.config}" if package.config else ""
-    output: Path = arguments.output or Path(f"{package.path.name}{config}-report.html")
+    return page(content, beside)
+
+
+def _check(output: Path) -> None:
+    """Raise SimulacrumError for a place where no page may be written: only an earlier page is written over."""
     if output.is_dir():
         raise SimulacrumError(f"{output} is a folder: name a file by --output FILE.html")
+    if os.path.lexists(output) and not reading.is_page(output):
+        raise SimulacrumError(
+            f"{output} exists already, and is no page of simulacrum report: name another file by --output FILE.html"
+        )
     if (output.resolve().parent / "spec.md").exists():
         raise SimulacrumError(
             f"{output}: in a package's folder, which would change the package: name another place by --output FILE.html"
         )
-    write_atomically(output, page(content, beside).encode())
-    print(f"{output} ({output.stat().st_size / 1e6:.1f} MB)")
-    return PASSED
 
 
 def _file(package: Package) -> Path:

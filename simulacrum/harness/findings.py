@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import PackageError
 from ..spec import Package
+from ..trajectory import bounded
 from .case import Case
 from .case_fits import check_fit
 from .finding import Finding
@@ -102,7 +103,7 @@ def read(file: Path) -> Saved:
     What it holds is not yet held against a package: see :func:`~.case_fits.check_fit`.
     """
     try:
-        content = json.loads(file.read_bytes(), parse_constant=_no_constant)
+        content = json.loads(bounded.content(file), parse_constant=_no_constant)
         if not isinstance(content, dict) or not content.keys() >= CONTENT:
             raise expected(f"an object with {sorted(CONTENT)}", content)
         if type(content["format"]) is not int or content["format"] != FORMAT:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ..errors import PackageError
 from ..spec import Package
+from ..trajectory import bounded
 from .findings import Saved
 from .records import Namespace
 from .values import expected, from_lists
@@ -63,7 +64,7 @@ def scenes(package: Package, saved: Saved, file: Path) -> tuple[Package, list[Sc
     if saved.id != package.environment.id:
         raise PackageError(f"{file}: /package/id: expected {package.environment.id}, got {saved.id}")
     world = saved.case.world(package)
-    moments = json.loads(file.read_bytes()).get("moments")
+    moments = json.loads(bounded.content(file)).get("moments")
     if not isinstance(moments, list):
         raise PackageError(f"{file}: /moments: {expected('a list', moments)}")
     return world, [_scene(world, moment, f"{file}: /moments/{number}") for number, moment in enumerate(moments)]

@@ -10,9 +10,12 @@ are those of an MP4 to even sizes (its colours have half the resolution); nothin
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib.util
 import os
-import shutil
+import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import SimulacrumError
+from .placing import TAKEN, placed
 from .png import png
 
 KINDS = ("png", "gif", "mp4")
@@ -54,40 +58,33 @@ def write(
         fps: images a second. A GIF's times are whole hundredths of a second, rounded so that errors do not add up.
         told: is called with the number of images after each one.
 
-    Raises SimulacrumError for a target that exists, a missing extra, an ``fps`` that a GIF cannot have, and no images;
-    then, as after an interruption, nothing is left behind.
+    Raises SimulacrumError for a target that exists, a missing extra, an ``fps`` that a GIF cannot have, no images, and
+    what cannot be written whole; then, as after an interruption, nothing is left behind.
     """
     check(kind, target, fps)
     told = told or (lambda count: None)
-    work = target.with_name(f".{os.getpid()}-{os.urandom(4).hex()}-{target.name}")
-    try:
+    with placed(target) as work:
         size: Size = (0, 0)
         while (larger := _try(images(), kind, work, fps, size, told))[1] is not None:
             size = larger[1]
         if not larger[0]:
             raise SimulacrumError(f"{target}: there are no images to write")
-        if kind == "png" and target.exists():
-            target.rmdir()
-        os.replace(work, target)
-        return larger[0]
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-        work.unlink(missing_ok=True)
+    return larger[0]
 
 
 def check(kind: str, target: Path, fps: float) -> None:
-    """Raise the SimulacrumError that :func:`write` would raise, before an image is drawn."""
+    """Raise the SimulacrumError that :func:`write` would raise, before an image is drawn; for ``text`` as well."""
     if not target.absolute().parent.is_dir():
         raise SimulacrumError(f"{target}: there is no folder {target.parent}")
     if kind == "png":
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        if os.path.lexists(target) and (not target.is_dir() or any(target.iterdir())):
             raise SimulacrumError(f"{target} is not empty: name another folder by --output DIR")
         return
-    if target.exists():
-        raise SimulacrumError(f"{target} exists already: name another file by --output FILE")
+    if os.path.lexists(target):
+        raise SimulacrumError(TAKEN.format(target))
     if kind == "gif" and fps > FASTEST_GIF:
         raise SimulacrumError(f"--fps: a GIF shows at most {FASTEST_GIF} frames a second, got {fps:g}: use --to mp4")
-    if any(importlib.util.find_spec(name) is None for name in ("imageio", "imageio_ffmpeg", "PIL")):
+    if kind in KINDS and any(importlib.util.find_spec(name) is None for name in ("imageio_ffmpeg", "PIL")):
         raise SimulacrumError(MISSING.format(kind))
 
 
@@ -230,25 +227,53 @@ class Mp4:
     OPTIONS = ("-crf", "16", "-tune", "animation", "-vf", SCALE, *TAGS)
 
     def __init__(self, file: Path, fps: float, size: Size) -> None:
-        import imageio.v2
+        from imageio_ffmpeg import get_ffmpeg_exe
 
         self._size = size[0] + size[0] % 2, size[1] + size[1] % 2
-        self._writer = imageio.v2.get_writer(
-            file,
-            format="FFMPEG",
-            mode="I",
-            fps=fps,
-            codec="libx264",
-            quality=None,
-            macro_block_size=1,
-            ffmpeg_log_level="error",
-            output_params=[*self.OPTIONS, "-movflags", "+faststart"],
+        raw = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{self._size[1]}x{self._size[0]}")
+        rate = ("-r", str(Fraction(fps).limit_denominator()))
+        codec = ("-an", "-vcodec", "libx264", "-pix_fmt", "yuv420p", *self.OPTIONS, "-movflags", "+faststart")
+        self._said = tempfile.TemporaryFile(prefix="simulacrum-")  # noqa: SIM115 (closed by close)
+        self._ffmpeg = subprocess.Popen(
+            [get_ffmpeg_exe(), "-v", "error", "-y", *raw, *rate, "-i", "-", *codec, f"file:{file}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=self._said,
+            start_new_session=True,  # Ctrl-C is ours
+            restore_signals=False,  # a file that may not grow is an error that it tells, and not its death
         )
 
     def add(self, image: np.ndarray) -> None:
-        """Write the next image."""
-        self._writer.append_data(np.ascontiguousarray(padded(image, self._size)))
+        """Write the next image. Raises OSError where ffmpeg has ended."""
+        whole = padded(image, self._size)
+        if whole.shape != (*self._size, 3) or whole.dtype != np.uint8:
+            raise ValueError(f"expected uint8 [H, W, 3], got {image.dtype} {list(image.shape)}")
+        assert self._ffmpeg.stdin is not None
+        try:
+            self._ffmpeg.stdin.write(np.ascontiguousarray(whole).data)
+        except BrokenPipeError:
+            raise self._failed() from None
 
     def close(self, whole: bool) -> None:
-        """Wait for ffmpeg to end."""
-        self._writer.close()
+        """Wait for ffmpeg to end, or, where it is not to be whole, end it. Raises OSError where it failed."""
+        assert self._ffmpeg.stdin is not None
+        with self._said:
+            try:
+                if whole:
+                    with contextlib.suppress(BrokenPipeError):
+                        self._ffmpeg.stdin.close()
+                    if self._ffmpeg.wait():
+                        raise self._failed()
+            finally:
+                self._ffmpeg.kill()
+                self._ffmpeg.wait()
+                with contextlib.suppress(BrokenPipeError):
+                    self._ffmpeg.stdin.close()
+
+    def _failed(self) -> OSError:
+        """That ffmpeg failed, and why: the last line of its own words, without its "[out#0/mp4 @ 0x1234] "."""
+        code = self._ffmpeg.wait()
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").split("\n")
+        why = next(filter(None, reversed(lines)), "it does not say why").rpartition("] ")[2]
+        return OSError(errno.EIO, f"ffmpeg failed ({code}): {why}")

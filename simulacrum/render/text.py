@@ -9,9 +9,17 @@ from typing import Any
 
 from . import frame, options_of
 
+UNPRINTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 RESET = "\x1b[0m"
 BETWEEN = "   "
+
+
+def printable(text: str, lines: bool = True) -> str:
+    """A text that moves no cursor and sets no style, whatever file it came from: without control characters, of which
+    tabs and ends of lines are kept where it may have ``lines``."""
+    shown = UNPRINTED.sub("\ufffd", text)
+    return shown if lines else re.sub("[\t\n]", "\ufffd", shown)
 
 
 def width(line: str) -> int:

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from ..errors import SimulacrumError
+from ..render.text import printable
 from ..spec import Package
+from ..trajectory import Step
 from ..trajectory.values import as_arrays
 from .differences import of_parts
 from .moments import Moment
@@ -22,6 +24,7 @@ from .shots import Panel, Shot
 from .tape import Tape
 
 SIDES = (0, 1)
+LISTED = 3  # sides that stopped
 
 
 class Beside:
@@ -35,6 +38,7 @@ class Beside:
 
     Attributes:
         left_out: in words, what is not shown; empty where all is.
+        stopped: in words, where a side stops before the other without an end of the episode; empty where none does.
     """
 
     whole = True
@@ -43,10 +47,13 @@ class Beside:
     def __init__(
         self, package: Package, tapes: tuple[Tape, Tape], names: tuple[str, str], agent: int | None = None
     ) -> None:
-        self._package, self._tapes, self._names, self._agent = package, tapes, names, agent
+        self._package, self._tapes, self._agent = package, tapes, agent
+        self._names = tuple(printable(name, lines=False) for name in names)
         self._pairs, left = paired(spans(tapes[0]), spans(tapes[1]))
-        self.left_out = ", ".join(f"{count} of {name}" for count, name in zip(left, names, strict=True) if count)
+        self.left_out = ", ".join(f"{count} of {name}" for count, name in zip(left, self._names, strict=True) if count)
         *self.starts, self._count = accumulate((pair.length for pair in self._pairs), initial=0)
+        self._stops = {pair: stop for pair in range(len(self._pairs)) if (stop := self._stop(pair))}
+        self.stopped = _listed([f"{words} ({self._title(pair)})" for pair, (_, words) in self._stops.items()])
         self._looked = [0] * len(self._pairs)  # how many shots of each pair were compared
         self._found: dict[
             int, tuple[int, str]
@@ -65,10 +72,12 @@ class Beside:
             self._look(pair)
         first, words = self._found.get(pair, (self._count, ""))
         panels = self._panel(pair, 0, index), self._panel(pair, 1, index)
+        last, stops = self._stops.get(pair, (self._count, ""))
+        title = self._title(pair) + (f"  {stops}" if index > last else "")
         if index < first:
-            return Shot(panels, self._title(pair))
+            return Shot(panels, title)
         where = f"step {self._moment(pair, 0, first).clock}"
-        return Shot(panels, self._title(pair), where, words, bool(self._difference(pair, index)), index == first)
+        return Shot(panels, title, where, words, bool(self._difference(pair, index)), index == first)
 
     def read(self) -> bool:
         """There are no more."""
@@ -98,6 +107,17 @@ class Beside:
         one, other = (self._moment(pair, side, index).part for side in SIDES)
         return str(of_parts(self._package, one, other) or "")
 
+    def _stop(self, pair: int) -> tuple[int, str] | None:
+        """Where a side stops before the other though no flag ended its episode: at which shot, and in words."""
+        one = self._pairs[pair]
+        for side in SIDES if one.over is None else ():
+            last = one.last(side)
+            if last + 1 < one.length:
+                moment = self._moment(pair, side, last)
+                if not (isinstance(moment.part, Step) and (moment.part.terminated or moment.part.truncated)):
+                    return last, f"{self._names[side]} ended after step {moment.clock}"
+        return None
+
     def _moment(self, pair: int, side: int, index: int) -> Moment:
         return self._tapes[side][self._pairs[pair].place(side, index)[0]]
 
@@ -113,3 +133,8 @@ class Beside:
         if self._pairs[pair].keyed:
             return f"seed {one.seed}  episode {one.episode}"
         return f"seed {one.seed} episode {one.episode}  beside  seed {other.seed} episode {other.episode}"
+
+
+def _listed(texts: list[str]) -> str:
+    more = len(texts) - LISTED
+    return ", ".join([*texts[:LISTED], *([f"and {more} more"] if more > 0 else [])])

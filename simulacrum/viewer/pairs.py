@@ -45,6 +45,10 @@ class Pair(NamedTuple):
         """How many shots it has."""
         return max(self._begin(side) + self.spans[side].states for side in (0, 1))
 
+    def last(self, side: int) -> int:
+        """The shot that shows a side's last state first."""
+        return self._begin(side) + self.spans[side].states - 1
+
     def place(self, side: int, index: int) -> tuple[int, str]:
         """The number on a side's tape that a shot shows, and in words why it is not a state of this moment."""
         span, own = self.spans[side], index - self._begin(side)
@@ -73,11 +77,12 @@ def paired(one: Sequence[Span], other: Sequence[Span]) -> tuple[list[Pair], list
     they are paired in their order.
     """
     first, second = _by_key(one), _by_key(other)
+    sides = ((one, first), (other, second))
     shared = [key for key in first if key in second]
     if not shared:
         return [_in_order(pair, (one[-1].last, other[-1].last)) for pair in zip_longest(one, other)], [0, 0]
     pairs = [Pair((first[key], second[key]), True) for key in shared]
-    rest, other_rest = _after(one, first[shared[-1]]), _after(other, second[shared[-1]])
+    rest, other_rest = (_after(side, max(keys[key].start for key in shared)) for side, keys in sides)
     if rest and other_rest:
         rest, other_rest = [], []
     pairs += [_in_order(pair, (one[-1].last, other[-1].last)) for pair in zip_longest(rest, other_rest)]
@@ -99,5 +104,6 @@ def _by_key(side: Sequence[Span]) -> dict[Key, Span]:
     return found
 
 
-def _after(side: Sequence[Span], last: Span) -> list[Span]:
-    return [span for span in side if span.start > last.start]
+def _after(side: Sequence[Span], start: int) -> list[Span]:
+    """The episodes that begin after the last shared one, wherever in the other file that stands."""
+    return [span for span in side if span.start > start]

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from ..render.text import printable
 from .drawing import Drawer, note
 from .reels import Reel
 from .shots import Shot
@@ -110,7 +111,8 @@ class Player:
     def _place(self) -> str:
         count = f"{len(self._reel)}" if self._reel.whole else f"{len(self._reel)} or more"
         state = "searching" if self._errand else "the end" if self._at_end else "paused" if self.paused else "playing"
-        broken = f"  it goes on, but: {self._reel.error}" if self._at_end and self._reel.error else ""
+        error = self._reel.error if self._at_end else None
+        broken = f"  it goes on, but: {printable(str(error), lines=False)}" if error else ""
         return f"frame {self.number + 1} of {count}  {state}  {1 / self.period:.4g} frames/s{self._message}{broken}"
 
     @property

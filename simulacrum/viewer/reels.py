@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import SimulacrumError
+from ..render.text import printable
 from ..spec import Package
 from ..trajectory import First
 from ..trajectory.values import as_arrays
@@ -129,12 +130,12 @@ def of_finding(scenes: Sequence[Scene]) -> Known:
     shots: list[Shot] = []
     told = ("", "")
     for scene in scenes:
-        when = f"step {scene.step}, {scene.when}"
+        when = printable(f"step {scene.step}, {scene.when}", lines=False)
         first = scene.differs and not any(told)
         if first:
             differing = [field for field in scene.fields if field.differs]
             field = next((field for field in differing if field.name.startswith("state.")), differing[0])
-            told = when, str(located(field.name, field.reference, field.fast))
+            told = when, printable(str(located(field.name, field.reference, field.fast)), lines=False)
         what = [when, "" if scene.action is None else f"action {json.dumps(scene.action)}"]
         panels = tuple(_panel(side, scene, what) for side in ("reference", "fast"))
         shots.append(Shot(panels, "", *told, scene.differs, first))

@@ -41,7 +41,7 @@ def pictures(package: Package, report: Content, seconds: float = SECONDS) -> dic
             if finding.get("file"):
                 try:
                     found[finding["file"]] = _of(package, finding, artist)
-                except SimulacrumError as error:
+                except (SimulacrumError, OSError, ValueError, MemoryError) as error:  # a name too long, a huge file
                     found[finding["file"]] = Pictures(remark=f"Its moments cannot be shown: {error}")
     return found
 

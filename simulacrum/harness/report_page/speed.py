@@ -10,6 +10,7 @@ from .plot import plot, short
 from .verdict import Content
 
 UNIT = " steps per second"
+LEAST = 1e-300  # a rate's powers of ten, above and below it, are numbers
 
 
 class Curve(NamedTuple):
@@ -113,4 +114,4 @@ def _rate(value: float | None) -> Markup:
 
 
 def _real(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and LEAST <= value <= 1 / LEAST

@@ -37,7 +37,7 @@ def name_of(report: Content) -> str:
 def word_of(report: Content, refusal: Refusal | None) -> str:
     """The verdict in a word: what the report says, or why it no longer counts."""
     passed = report["outcome"] == "passed"
-    return refusal.word if passed and refusal is not None else clip(report["outcome"], 40)
+    return refusal.word if passed and refusal is not None else WORDS.get(report["outcome"], "unknown")
 
 
 def head(report: Content, refusal: Refusal | None) -> Markup:
