@@ -79,6 +79,7 @@ def measure(name: str, command: str, content: str | None) -> int:
         told: dict[str, Any] = {"name": name, "command": command, **about(), "output": ran.stdout.splitlines()}
         for place, path in places.items():
             told["output"] = [line.replace(path, place) for line in told["output"]]
+        told["output"] = [line.replace(f"{ROOT}/", "") for line in told["output"]]
         if content is not None:
             file = Path(places.get(content, str(ROOT / content)))
             told["content"] = faults(name, file) if name in LONG else essential(json.loads(file.read_text()))
