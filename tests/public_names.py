@@ -24,6 +24,9 @@ PUBLIC = {
         *("ActionError", "BuildError", "DrawError", "DrawTypeError", "GateError", "OutputError", "PackageError"),
         *("SeedError", "SimulacrumError", "SpaceError", "SpecError", "StateError"),
     ],
+    "simulacrum.export": [
+        *("COLUMNS", "Column", "Entry", "Identity", "Pack", "PackError", "Skipped", "export", "read"),
+    ],
     "simulacrum.fast": ["FastEnv", "tensor_state"],
     "simulacrum.harness": ["Report", "require_fresh_report", "run"],
     "simulacrum.harness.finding": ["Finding"],
@@ -37,6 +40,9 @@ PUBLIC = {
     "simulacrum.registry": [
         *("Known", "known", "make_fast", "make_reference", "make_vector", "register_known", "resolve"),
     ],
+    "simulacrum.render": [
+        *("COLOUR", "FIGURE", "MODES", "Screen", "coloured", "frame", "open_window", "options_of", "window_possible"),
+    ],
     "simulacrum.rng": ["Draw", "MAX_SLOT", "Phase", "episode_key", "instance_seed", "seed_key", "threefry2x32"],
     "simulacrum.rng.fixed": ["FixedDraw", "FixedRows"],
     "simulacrum.rng.recorded": ["Made", "RecordedDraw"],
@@ -44,13 +50,23 @@ PUBLIC = {
     "simulacrum.spec": [
         *("Environment", "Example", "Field", "Package", "Policy", "ResetExample", "Slot", "SmallWorld", "Spec"),
     ],
+    "simulacrum.trajectory": [
+        *("BatchRecorder", "End", "Episode", "FORMAT", "First", "Metadata", "Recorder", "SOURCES", "Sink", "Step"),
+        *("Trajectory", "TrajectoryError", "copy", "create", "events", "from_tensordict", "read", "write"),
+    ],
+    "simulacrum.trajectory.picker": [
+        *("Broken", "Mark", "Summary", "best", "broken", "causes", "highest", "longest", "marked", "read_scores"),
+        *("sample", "scored", "shortest", "split", "summaries", "worst"),
+    ],
     "simulacrum.vector": ["FastVectorEnv"],
 }
 DATA = {
-    *("simulacrum.__version__", "simulacrum.rng.MAX_SLOT"),
+    *("simulacrum.__version__", "simulacrum.export.COLUMNS", "simulacrum.rng.MAX_SLOT"),
+    *("simulacrum.trajectory.FORMAT", "simulacrum.trajectory.SOURCES"),
+    *(f"simulacrum.render.{name}" for name in ("COLOUR", "FIGURE", "MODES")),
     *(f"simulacrum.harness.profile.{name}" for name in ("DEFAULT", "PROFILES", "QUICK")),
 }
-ERRORS = {*errors.__all__, "ValueError", "TypeError", "KeyError", "ResetNeeded"}
+ERRORS = {*errors.__all__, "PackError", "TrajectoryError", "ValueError", "TypeError", "KeyError", "ResetNeeded"}
 DEEP = 2  # calls that are followed from a function to what it raises
 
 

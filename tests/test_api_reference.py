@@ -32,6 +32,7 @@ ARRAYS_UNSAID = {
     "ReferenceEnv": {"transition", "observation", "info", "render"},
     "FastEnv": {"observation", "constant", "float32", "float64", "int32"},
     "FastVectorEnv": {"reset", "step", "render"},
+    "Recorder": {"reset", "step", "set_state"},
     "ParallelView": {"reset", "step", "state", "render"},
     "Draw": {"bits", "uniform", "randint", "bernoulli", "categorical", "permutation"},
     "FixedDraw": {"bits", "uniform", "randint", "bernoulli", "categorical", "permutation"},
@@ -199,7 +200,8 @@ def world(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.setenv("PYTEST_ADDOPTS", "-p no:randomly")  # of pytest in an example
-        patch.delenv("SIMULACRUM_KEY_FILE", raising=False)
+        for name in ("SIMULACRUM_KEY_FILE", "DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "NO_COLOR", "FORCE_COLOR"):
+            patch.delenv(name, raising=False)
         patch.setattr(discovery, "ROOT", root)
         patch.setattr(build, "checksum", lambda layout: "a" * 64)  # snake's kernel is never loaded
         patch.chdir(root)

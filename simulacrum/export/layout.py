@@ -15,7 +15,14 @@ OVER = ("rows", "steps", "episodes", "ends")  # what the items of a column stand
 
 
 class Column(NamedTuple):
-    """A typed array of a flat file: its name, its dtype, what its items stand for, and their type in JSON."""
+    """A typed array of a flat file.
+
+    Attributes:
+        name: of the array.
+        dtype: of its items, by NumPy's name.
+        over: what they stand for: ``rows``, ``steps``, ``episodes`` or ``ends``.
+        json: their type in JSON.
+    """
 
     name: str
     dtype: str
@@ -24,7 +31,13 @@ class Column(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """What flat files leave out, for it is an array."""
+    """What flat files leave out, for it is an array.
+
+    Attributes:
+        name: of the field.
+        dtype: by NumPy's name.
+        shape: of one state.
+    """
 
     name: str
     dtype: str
@@ -32,7 +45,20 @@ class Skipped(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """What all trajectories of a pack share."""
+    """What all trajectories of a pack share.
+
+    Attributes:
+        id: the environment's ID.
+        configuration: of the package; None where it has none.
+        agents: how many agents share an instance; None for one agent.
+
+    Example:
+        >>> from simulacrum.export import Identity
+        >>> from simulacrum.spec import Package
+        >>> from simulacrum.trajectory import Metadata
+        >>> Identity.of(Metadata.of(Package.read("envs/toywalk").environment, 7))
+        Identity(id='simulacrum/toywalk-v0', configuration=None, agents=None)
+    """
 
     id: str
     configuration: str | None

@@ -22,7 +22,9 @@ class Pack:
         folder: where it lies.
         content: the manifest.
         identity: the environment's ID, its configuration, and how many agents share an instance.
-        entries: by name.
+        entries: by name, each an :class:`Entry`.
+
+    :func:`read` makes one of a folder, and :func:`export` of what it has written.
     """
 
     def __init__(self, folder: Path, content: dict[str, Any]) -> None:
@@ -32,7 +34,10 @@ class Pack:
 
     @cached_property
     def rules(self) -> Rules:
-        """What its trajectories are judged by. Raises :class:`PackError` where the schema does not fit the manifest."""
+        """What its trajectories are judged by; ``rules.layout`` lists each :class:`Column` and :class:`Skipped`.
+
+        Raises :class:`PackError` where the schema does not fit the manifest.
+        """
         file = self.folder / manifest.SCHEMA
         schema = Schema(file.read_bytes(), str(file))
         layout = Layout.of(schema, self.identity.agents, manifest.typed_of(self.content))
@@ -70,7 +75,8 @@ class Entry:
     def trajectory(self) -> Trajectory:
         """The trajectory: numbers of the state in Python's types, arrays as NumPy's, in the dtypes of the pack.
 
-        Raises :class:`PackError` where it is not the file that was packed.
+        Raises :class:`PackError` where it is not the file that was packed, and PackError or
+        :class:`~simulacrum.trajectory.TrajectoryError` for one that :func:`read` would refuse.
         """
         found: Trajectory | None = None
         for _, part in judged(self._checked("trajectory"), lambda metadata: self.pack.rules):
@@ -86,7 +92,11 @@ class Entry:
         return found
 
     def flat(self) -> dict[str, Any]:
-        """The flat object, as its file holds it. Raises :class:`PackError` where it is not the file that was packed."""
+        """The flat object, as its file holds it: lists of numbers, truth values and texts by name.
+
+        Raises :class:`PackError` where it is not the file that was packed, and ValueError for one that is no JSON,
+        which :func:`read` would refuse.
+        """
         content: dict[str, Any] = loads(self._checked("flat").read_bytes())
         return content
 

@@ -28,6 +28,13 @@ def read(folder: str | os.PathLike[str], progress: Callable[[int, int], None] | 
 
     ``progress`` is called with how many entries are done, and how many there are. Raises :class:`PackError`, which
     names file and JSON pointer.
+
+    Example:
+        >>> from simulacrum.export import read
+        >>> read("nowhere")
+        Traceback (most recent call last):
+            ...
+        simulacrum.export.errors.PackError: nowhere/manifest.json: expected the manifest of a pack: No such file or ...
     """
     place = Path(folder)
     file = place / manifest.NAME

@@ -48,6 +48,18 @@ def export(
 
     The same inputs give the same bytes, in whatever order they come. Raises :class:`PackError` and
     :class:`~simulacrum.trajectory.TrajectoryError`, which name file and place, and OSError; nothing is left behind.
+
+    Example:
+        >>> from simulacrum.export import export, read
+        >>> from simulacrum.spec import Package
+        >>> from simulacrum.trajectory import Recorder
+        >>> with Recorder(Package.read("envs/toywalk").reference(), "exported.jsonl") as env:
+        ...     _ = env.reset(seed=7), env.step(1), env.step(1)
+        >>> pack = export("envs/toywalk/schema.json", ["exported.jsonl"], "exported", columns="none")
+        >>> sorted(file.name for file in pack.folder.iterdir())
+        ['flat', 'manifest.json', 'schema.json', 'trajectories']
+        >>> read("exported").entries["exported"].flat()["reward"]
+        [-1.0, -1.0]
     """
     if columns not in COLUMNS:
         raise PackError(f"columns: expected one of {', '.join(COLUMNS)}, got {columns!r}")

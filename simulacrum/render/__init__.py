@@ -28,7 +28,7 @@ class Screen(Protocol):
     """Where the ``human`` mode shows its frames."""
 
     def show(self, cls: type, state: Any) -> None:
-        """Show the frame of a state."""
+        """Show the frame of a state, by the ``render`` module beside a class; :func:`frame` tells what it raises."""
 
     def close(self) -> None:
         """Close it; may be called again."""
@@ -45,7 +45,20 @@ def frame(source: type | ModuleType, state: Any, mode: str, **options: Any) -> s
             one takes are left out, and so is ``colour``, ANSI colours, where the text has none.
 
     Raises TypeError for an option that none takes, :class:`~simulacrum.errors.PackageError` for a form that the package
-    does not have.
+    does not have, KeyError for another mode, and :class:`~simulacrum.errors.SimulacrumError` for a figure without
+    Matplotlib.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> from simulacrum.render import frame
+        >>> from simulacrum.spec import Package
+        >>> package = Package.read("envs/toywalk")
+        >>> state = SimpleNamespace(position=2, t=3)
+        >>> frame(package.module("render"), state, "ansi")
+        '|. . . . . . . A . . G|  position +2  step 3/60'
+        >>> image = frame(package.reference, state, "rgb_array")
+        >>> image.shape, image.dtype
+        ((54, 280, 3), dtype('uint8'))
     """
     module = source if isinstance(source, ModuleType) else sibling(source, "render")
     taken = options_of(module, mode)
@@ -59,7 +72,17 @@ def frame(source: type | ModuleType, state: Any, mode: str, **options: Any) -> s
 
 
 def options_of(module: ModuleType, mode: str) -> list[str]:
-    """The names of the options that a ``render`` module's function for a mode takes; for ``ansi`` ``render_text``'s."""
+    """The names of the options that a ``render`` module's function for a mode takes; for ``ansi`` ``render_text``'s.
+
+    Raises :class:`~simulacrum.errors.PackageError` for a form that the package does not have, KeyError for another
+    mode.
+
+    Example:
+        >>> from simulacrum.render import options_of
+        >>> from simulacrum.spec import Package
+        >>> options_of(Package.read("envs/snake").module("render"), "ansi")
+        ['colour', 'around', 'view']
+    """
     return list(_options(_draw(module, mode)))
 
 
@@ -76,7 +99,13 @@ def _options(draw: Any) -> tuple[str, ...]:
 
 
 def open_window(title: str, fps: float, **options: Any) -> Screen:
-    """A pygame window where pygame and a display are there, else the terminal; with options for its frames."""
+    """A pygame window where pygame and a display are there, else the terminal, which gets text frames.
+
+    Args:
+        title: the window's.
+        fps: how many frames a second the window shows at most: ``show`` waits. The terminal does not wait.
+        options: as of :func:`frame`. The terminal has ``colour`` where :func:`coloured` says so.
+    """
     if window_possible():
         return Window(title, fps, functools.partial(frame, **options))
     return Terminal(functools.partial(frame, **{COLOUR: coloured(sys.stdout), **options}))

@@ -10,6 +10,12 @@ def coloured(stream: IO[Any]) -> bool:
     """Whether text on a stream may have ANSI colours: on a terminal that is not dumb, unless ``NO_COLOR`` is set.
 
     ``FORCE_COLOR`` colours what is no terminal, too. See https://no-color.org.
+
+    Example:
+        >>> import io
+        >>> from simulacrum.render import coloured
+        >>> coloured(io.StringIO())
+        False
     """
     if os.environ.get("NO_COLOR"):
         return False

@@ -31,8 +31,9 @@ def from_tensordict(
     """The trajectories in what ``env.rollout``, a TorchRL collector or ``BatchCollector`` gives, one for each instance.
 
     Args:
-        data: ``[*batch_size, T]``, of an environment with ``expose_state=True``. Steps that are none (of rows that had
-            ended, or that ``("collector", "mask")`` leaves out) are passed over.
+        data: ``[*batch_size, T]``, of an environment with ``expose_state=True``: actions, rewards and state fields in
+            the dtypes of the spec, flags bool, clocks int64. Steps that are none (of rows that had ended, or that
+            ``("collector", "mask")`` leaves out) are passed over.
         env: the :class:`~simulacrum.FastEnv` that made it, bare or under transforms that leave actions and rewards as
             they are; or its :class:`~simulacrum.spec.Package`, in the configuration that ran.
         instances: which rows, counted row-major; all by default.
@@ -44,7 +45,21 @@ def from_tensordict(
     out of order (an axis of time that is reversed, shuffled or not the last one), so that those are refused.
 
     Raises :class:`TrajectoryError` for steps that do not follow on each other, for what lacks the state, and for what
-    is of another environment, and names the remedy; TypeError for what is no TensorDict.
+    is of another environment, and names the remedy; TypeError for what is no TensorDict, and for an ``env`` of another
+    type.
+
+    Example:
+        >>> import torch
+        >>> from simulacrum.spec import Package
+        >>> from simulacrum.trajectory import from_tensordict
+        >>> env = Package.read("envs/toywalk").fast(batch_size=[2], seed=0, expose_state=True)
+        >>> right = lambda td: td.set("action", torch.ones(2, dtype=torch.int64))
+        >>> data = env.rollout(3, right, break_when_any_done=False)  # [2, 3]
+        >>> found = from_tensordict(data, env)
+        >>> [(one.metadata.source, one.metadata.instance, len(one.steps)) for one in found]
+        [('tensor', 0, 3), ('tensor', 1, 3)]
+        >>> found[1].steps[0].action, found[1].steps[0].reward
+        (1, -1.0)
     """
     origin = _Origin(env, source)
     rows = Rows(data, origin.form, instances, injected=injected)
@@ -78,6 +93,20 @@ class BatchRecorder:
         env, instances, source, injected: as of :func:`from_tensordict`.
         folder: a new folder, or an empty one.
         suffix: ``.jsonl``, or ``.jsonl.gz`` for compressed files.
+
+    Raises :class:`TrajectoryError` for a folder in use, a suffix or a source that there is none of, and TypeError for
+    an ``env`` of another type.
+
+    Example:
+        >>> import tempfile
+        >>> from simulacrum.spec import Package
+        >>> from simulacrum.trajectory import BatchRecorder, read
+        >>> package = Package.read("envs/toywalk")
+        >>> env = package.fast(batch_size=[3], seed=0, expose_state=True)
+        >>> with BatchRecorder(env, tempfile.mkdtemp(), instances=[2]) as recorder:
+        ...     recorder.add(env.rollout(4, break_when_any_done=False))
+        >>> recorder.files[2].name, len(read(recorder.files[2], package).steps)
+        ('instance-000002.jsonl', 4)
     """
 
     def __init__(
@@ -110,7 +139,10 @@ class BatchRecorder:
     def add(self, batch: TensorDictBase) -> None:
         """Write a batch, ``[*batch_size, T]``, the one that follows on the last: all of it, or an error and nothing.
 
-        Raises :class:`TrajectoryError` as :func:`from_tensordict`, for another number of rows than before, and for NaN.
+        Its entries have the dtypes that :func:`from_tensordict` takes. Raises :class:`TrajectoryError` and TypeError as
+        that does, TrajectoryError also for another number of rows than before, for NaN, and once it is closed; OSError
+        where the files cannot be written. A batch of other keys, shapes or dtypes leaves it as it is; after any other
+        error it is closed.
         """
         if self._closed:
             raise TrajectoryError(f"{self._folder}: the recorder is closed, nothing more can be written")
@@ -127,7 +159,7 @@ class BatchRecorder:
         self._before = rows
 
     def close(self) -> None:
-        """Finish the files; may be called again."""
+        """Finish the files; may be called again. Raises OSError where they cannot be written."""
         if not self._closed:
             for writer in self._writers.values():
                 writer.close()

@@ -29,6 +29,14 @@ class Metadata:
         created: when, in UTC by ISO 8601.
         simulacrum: the version that wrote it.
         format: the version of the file format.
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> from simulacrum.trajectory import Metadata
+        >>> package = Package.read("envs/toywalk")
+        >>> made = Metadata.of(package.environment, 7, package=package)
+        >>> made.id, made.seed, made.source, made.as_json()["format"]
+        ('simulacrum/toywalk-v0', 7, 'reference', 1)
     """
 
     id: str
@@ -52,7 +60,8 @@ class Metadata:
         source: str = "reference",
         instance: int = 0,
     ) -> Metadata:
-        """The metadata of what begins now."""
+        """The metadata of what begins now, ``created`` and ``simulacrum`` filled in; of a package its configuration and
+        its commit as well."""
         from .. import __version__
 
         return cls(
@@ -68,5 +77,5 @@ class Metadata:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """For JSON."""
+        """The attributes by name, for JSON."""
         return asdict(self)

@@ -80,7 +80,10 @@ def shortest(found: Iterable[Summary], count: int | None = None) -> list[Summary
 
 
 def highest(found: Iterable[Summary], count: int | None = None) -> list[Summary]:
-    """Those with the highest scores, the highest first. Raises :class:`TrajectoryError` where one has no score."""
+    """Those with the highest scores, the highest first.
+
+    Raises :class:`~simulacrum.trajectory.TrajectoryError` where one has no score.
+    """
     listed = list(found)
     for one in listed:
         if one.score is None:
@@ -91,7 +94,10 @@ def highest(found: Iterable[Summary], count: int | None = None) -> list[Summary]
 
 
 def sample(found: Iterable[Summary], count: int, seed: int = 0) -> list[Summary]:
-    """``count`` of them at random, each set alike, in their order; ``seed`` (0..2**64-1) says which."""
+    """``count`` of them at random, each set alike, in their order; ``seed`` (0..2**64-1) says which.
+
+    Raises :class:`~simulacrum.errors.SeedError` for another seed.
+    """
     listed = list(found)
     if not listed:
         return []
@@ -110,7 +116,7 @@ def causes(found: Iterable[Summary]) -> list[Summary]:
 
 
 def broken(found: Iterable[Summary]) -> list[Summary]:
-    """Those that break an invariant."""
+    """Those that break an invariant; :attr:`Summary.broken` says which."""
     return [one for one in found if one.broken is not None]
 
 
@@ -130,8 +136,8 @@ def split(picked: Sequence[Summary], folder: str | os.PathLike[str]) -> list[Pat
         picked: what to write; a pick's place among them begins its file's name: ``002-run-episode-17.json``.
         folder: a new folder, which appears when all files are in it, or an empty one.
 
-    Returns the files in that order. Raises :class:`TrajectoryError` for a folder in use, and for a file that has
-    changed since it was summed up.
+    Returns the files in that order. Raises :class:`~simulacrum.trajectory.TrajectoryError` for a folder in use, and for
+    a file that has changed since it was summed up; OSError where the system does not write them.
     """
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):

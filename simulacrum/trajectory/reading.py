@@ -36,7 +36,17 @@ def read(file: str | os.PathLike[str], package: Package | Find | None = None) ->
             checks only what every trajectory file has, and leaves integers beyond 2**53 in states and actions as texts.
 
     A JSON Lines file that was cut off is read up to its last whole step: it warns (``UserWarning``), and ``cut_off``
-    tells. Raises :class:`TrajectoryError` (file, line, JSON pointer) for what is no trajectory, or not of the package.
+    tells. Raises :class:`TrajectoryError` (file, line, JSON pointer) for what is no trajectory, or not of the package,
+    and OSError for a file that cannot be opened.
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> from simulacrum.trajectory import Recorder, read
+        >>> package = Package.read("envs/toywalk")
+        >>> with Recorder(package.reference(), "read.jsonl") as env:
+        ...     _ = env.reset(seed=7), env.step(1), env.step(0)
+        >>> [(step.action, step.state["position"]) for step in read("read.jsonl", package).steps]
+        [(1, 2), (0, 1)]
     """
     found: Trajectory | None = None
     for part in events(file, package):
@@ -61,8 +71,16 @@ def events(
     """What a file holds, part by part: its metadata, how each episode begins, its steps, and the end.
 
     JSON Lines are read as they are asked for, so that any length can be gone through. Raises as :func:`read`, when it
-    comes to what is wrong, also for what is no regular file or too long (``bounded.py``), and OSError for a file that
-    cannot be opened.
+    comes to what is wrong: :class:`TrajectoryError`, also for what is no regular file or too long (``bounded.py``), and
+    OSError for a file that cannot be opened.
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> from simulacrum.trajectory import Recorder, events
+        >>> with Recorder(Package.read("envs/toywalk").reference(), "events.jsonl") as env:
+        ...     _ = env.reset(seed=7), env.step(1)
+        >>> [type(part).__name__ for part in events("events.jsonl")]
+        ['Metadata', 'First', 'Step', 'End']
     """
     kind, path = kind_of(file), Path(file)
     with bounded.opened(path) as stream:

@@ -26,6 +26,21 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
             :attr:`trajectory`.
 
     Raises :class:`TypeError` for what is no reference; :class:`TrajectoryError` for a file of another name.
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> from simulacrum.trajectory import Recorder, read
+        >>> package = Package.read("envs/toywalk")
+        >>> env = Recorder(package.reference())
+        >>> env.reset(seed=7)
+        (array([0.2, 0. ], dtype=float32), {'seed': 7})
+        >>> env.step(1)[1:4]
+        (-1.0, False, False)
+        >>> env.trajectory.steps[0].state
+        {'position': 2, 't': 1}
+        >>> env.save("recorded.json")
+        >>> read("recorded.json", package) == env.trajectory
+        True
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], file: str | os.PathLike[str] | None = None) -> None:
@@ -48,19 +63,32 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._sink
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode, and record how it begins."""
+        """Begin an episode, and record how it begins.
+
+        Returns and raises as :meth:`simulacrum.ReferenceEnv.reset`: (observation, info), the observation of its
+        space's shape and dtype, with many agents [agents, ...]. Also raises OSError for a file that cannot be opened.
+        """
         seen, info = super().reset(seed=seed, options=options)
         self._begin()
         return seen, info
 
     def set_state(self, snapshot: dict[str, dict[str, Any]]) -> tuple[Any, dict[str, Any]]:
-        """Enter a state, as :meth:`simulacrum.ReferenceEnv.set_state`, and record it as the beginning of an episode."""
+        """Enter a state, and record it as the beginning of an episode.
+
+        Takes, returns and raises as :meth:`simulacrum.ReferenceEnv.set_state`: each state field in the spec's
+        dtype, a number or an array of the spec's shape [...].
+        """
         seen, info = self._reference.set_state(snapshot)
         self._begin()
         return seen, info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Step, and record it."""
+        """Step, and record it.
+
+        Takes and returns as :meth:`simulacrum.ReferenceEnv.step`: an action and an observation of their spaces' shapes
+        and dtypes, with many agents [agents, ...], and a float as the reward. Raises as that does, ``ResetNeeded``
+        before the first reset, and :class:`TrajectoryError` for NaN in what goes into a file.
+        """
         if self._sink is None:
             raise gymnasium.error.ResetNeeded("step: no episode has begun; call reset() first")
         t, episode = int(state_of(self._reference).t), self._reference._episode
@@ -81,7 +109,10 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         return seen, reward, terminated, truncated, info
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Write what was recorded in memory up to now, atomically."""
+        """Write what was recorded in memory up to now, as :func:`write` does.
+
+        Raises :class:`TrajectoryError` where nothing was, for a file of another name, and for NaN.
+        """
         write(self.trajectory, file)
 
     def close(self) -> None:

@@ -15,7 +15,13 @@ class TrajectoryError(SimulacrumError, ValueError):
 
 
 class First(NamedTuple):
-    """How an episode begins: the instance seed, the number of the episode, and its first state by field."""
+    """How an episode begins.
+
+    Attributes:
+        seed: the instance seed, 0..2**64-1.
+        episode: the number of the episode of that seed.
+        state: its first state by field.
+    """
 
     seed: int
     episode: int
@@ -54,7 +60,7 @@ class Step(NamedTuple):
 
 @dataclass
 class Episode:
-    """An episode: how it begins, and its steps."""
+    """An episode: how it begins, as :class:`First` has it, and each :class:`Step`."""
 
     seed: int
     episode: int
@@ -75,6 +81,17 @@ class Trajectory:
         metadata: where they come from.
         episodes: each with its first state and its steps.
         cut_off: in words, where the file was read from that ends before it is whole; empty for a whole one.
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> from simulacrum.trajectory import First, Metadata, Step, Trajectory
+        >>> made = Trajectory(Metadata.of(Package.read("envs/toywalk").environment, 7))
+        >>> made.begin(First(7, 0, {"position": 1, "t": 0}))
+        >>> made.add(Step(0, 0, 1, -1.0, False, False, {"position": 2, "t": 1}))
+        >>> [step.state["position"] for step in made.steps], made.episodes[0].ended
+        ([2], False)
+        >>> [type(part).__name__ for part in made.parts()]
+        ['First', 'Step']
     """
 
     metadata: Metadata
@@ -86,7 +103,7 @@ class Trajectory:
         self.episodes.append(Episode(*first))
 
     def add(self, step: Step) -> None:
-        """Add a step to the latest episode."""
+        """Add a step to the latest episode; there has to be one."""
         self.episodes[-1].steps.append(step)
 
     @property

@@ -23,7 +23,15 @@ DIGITS = 18  # of the number of an episode
 def read_scores(file: str | os.PathLike[str]) -> dict[str, float | list[float]]:
     """The scores in a JSON file: ``{"run.json": 0.3}``, ``{"run.json": [0.1, 0.4]}`` or ``{"run.json#1": 0.4}``.
 
-    Raises :class:`TrajectoryError` (file, JSON pointer) for anything else, NaN and infinities among it.
+    Raises :class:`~simulacrum.trajectory.TrajectoryError` (file, JSON pointer) for anything else, NaN and infinities
+    among it.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from simulacrum.trajectory.picker import read_scores
+        >>> _ = Path("scores.json").write_text('{"run.json": [0.1, 0.4], "game.jsonl#1": 2}')
+        >>> read_scores("scores.json")
+        {'run.json': [0.1, 0.4], 'game.jsonl#1': 2}
     """
     path = Path(file)
     try:
@@ -56,8 +64,8 @@ def scored(found: Sequence[Summary], scores: Scores, where: str = "scores") -> l
             name with ``#1`` is that of the file's episode 1, from 0 on.
         where: what an error calls them.
 
-    Raises :class:`TrajectoryError` for names of no file or of several, for episodes with no score or with two, and for
-    lists of another length.
+    Raises :class:`~simulacrum.trajectory.TrajectoryError` for names of no file or of several, for episodes with no
+    score or with two, and for lists of another length.
     """
     files: dict[Path, list[Summary]] = {}
     for one in found:

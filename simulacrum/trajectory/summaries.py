@@ -74,7 +74,10 @@ class Summary:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """How it ended: its termination causes (``terminated`` where none is known), ``truncated``, ``unfinished``."""
+        """The ways in which it ended, by name.
+
+        Its termination causes (``terminated`` where none is known) and ``truncated``, or else ``unfinished``.
+        """
         found = self.causes or (("terminated",) if self.terminated else ())
         return (*found, "truncated") if self.truncated else found or ("unfinished",)
 
@@ -96,8 +99,19 @@ def summaries(
         passed: called with each file in a folder that is JSON of another kind (a report, a finding, a schema): its
             content is JSON, and has none of the keys that a trajectory begins by.
 
-    Raises :class:`TrajectoryError`, which names the file, for a path that is not there, and for what else is no whole
-    trajectory. JSON Lines that are cut off are read up to their last whole step, and ``cut_off`` tells.
+    Raises :class:`~simulacrum.trajectory.TrajectoryError`, which names the file, for a path that is not there, and for
+    what else is no whole trajectory. JSON Lines that are cut off are read up to their last whole step, and ``cut_off``
+    tells.
+
+    Example:
+        >>> from simulacrum.spec import Package
+        >>> from simulacrum.trajectory import Recorder
+        >>> from simulacrum.trajectory.picker import summaries
+        >>> package = Package.read("envs/toywalk")
+        >>> with Recorder(package.reference(), "walk.jsonl") as env:
+        ...     _ = env.reset(seed=7), env.step(1), env.step(1), env.step(1), env.step(1)
+        >>> [(one.seed, one.steps, one.return_, one.causes) for one in summaries(["walk.jsonl"], package)]
+        [(7, 4, 7.0, ('goal',))]
     """
     listed = _files(paths)
     report = progress or (lambda done, count: None)

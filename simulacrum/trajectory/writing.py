@@ -18,7 +18,7 @@ SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 
 class Sink(Protocol):
-    """What episodes are written into."""
+    """What episodes are written into: a :class:`Trajectory`, what :func:`create` gives, or a class of one's own."""
 
     def begin(self, first: First) -> None:
         """Begin an episode."""
@@ -64,19 +64,26 @@ def naming(place: Path, file: Path | None = None) -> Iterator[None]:
 def create(file: str | os.PathLike[str], metadata: Metadata) -> Writer:
     """A writer into a file, by its name: ``.jsonl`` grows line by line, ``.json`` appears when it is closed.
 
-    A file of that name is written over.
+    A file of that name is written over. The writer has ``begin``, ``add``, ``close`` and ``abandon``, and is a context
+    manager. Raises :class:`TrajectoryError` for another name, and OSError for a file that cannot be opened.
     """
     return (Lines if kind_of(file) == "jsonl" else Whole)(Path(file), metadata)
 
 
 def write(trajectory: Trajectory, file: str | os.PathLike[str]) -> None:
-    """Write a trajectory atomically: a reader sees the old file or the new one. Raises :class:`TrajectoryError` for a
-    value that JSON cannot hold."""
+    """Write a trajectory atomically: a reader sees the old file or the new one.
+
+    Raises :class:`TrajectoryError` for another name than :func:`read` takes, a folder that is not there, and a value
+    that JSON cannot hold; OSError where the system does not write it.
+    """
     copy(trajectory.metadata, trajectory.parts(), file)
 
 
 def copy(metadata: Metadata, parts: Iterable[First | Step], file: str | os.PathLike[str]) -> None:
-    """The same of what comes one by one, for what is too long to be held."""
+    """The same as :func:`write` of what comes one by one, for what is too long to be held.
+
+    Raises :class:`TrajectoryError` and OSError as that does, and whatever ``parts`` raises: nothing is left behind.
+    """
     kind_of(file)
     target = Path(file)
     if not target.parent.is_dir():
