@@ -61,6 +61,7 @@ def test_matplotlib_is_left_as_it_was():
         figure.add_subplot().plot([0, 1])
         return figure
 
+    pyplot.switch_backend("Agg")  # gymnasium.utils.play chooses TkAgg for a whole process
     own = pyplot.figure()
     before = dict(matplotlib.rcParams)
     image = render.frame(module(draw), None, "figure")
