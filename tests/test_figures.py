@@ -46,6 +46,27 @@ def test_every_file_of_figures_is_shown():
     assert asked == set(measure.RECIPES)
 
 
+UNIT = r"(?:million|M steps|%|s\b|ms\b|µs|us\b|ns\b|seconds|minutes|times\b|steps/s|GB/s|MB|kB|MiB|GB)"
+NUMBER = re.compile(rf"(?<![\w.])\d[\d,.]*\s?{UNIT}")
+STATED = {  # what is no measurement: settings, limits, arithmetic
+    "battery.md": {"100 times", "1.3 million", "95 %"},
+    "cookbook.md": {"0 times", "50 million"},
+    "limits.md": {"95 %"},
+    "performance.md": {"256 MiB", "100%"},
+    "randomness.md": {"32, s"},
+    "rendering.md": {"0.12 s", "0.13 s"},
+    "report.md": {"5 MB"},
+    "trajectories.md": {"256 MiB"},
+    "writing.md": {"95 %"},
+}
+
+
+@pytest.mark.parametrize("file", [*figures.texts(), *sorted((DOCS / "api").glob("*.md"))], ids=lambda file: file.stem)
+def test_no_figure_is_typed_by_hand(file):
+    text = re.sub(r"```.*?```", "", figures.INLINE.sub("", figures.BLOCK.sub("", file.read_text())), flags=re.DOTALL)
+    assert set(NUMBER.findall(text)) == STATED.get(file.name, set())
+
+
 def test_a_text_that_differs_is_mended(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(figures, "ROOT", tmp_path)
     monkeypatch.setattr(figures, "FIGURES", tmp_path)
