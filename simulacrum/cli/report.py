@@ -9,8 +9,8 @@ from typing import Any
 
 from ..errors import GateError, PackageError, SimulacrumError
 from ..harness.gate import Refusal as Reason
-from ..harness.gate import admit
-from ..harness.places import report_name, report_path, write_atomically
+from ..harness.gate import admit, find_report
+from ..harness.places import report_path, write_atomically
 from ..harness.report_page import Beside, Refusal, illustrated, page, reading
 from ..registry import resolve
 from ..render.text import printable
@@ -82,12 +82,12 @@ def _check(output: Path) -> None:
 
 def _file(package: Package) -> Path:
     """Where the report is. Raises :class:`PackageError` where there is none."""
-    places = [report_path(package.path, package.config), package.path / report_name(package.config)]
-    for place in places:
-        if place.is_file():
-            return place
+    place = find_report(package)
+    if place.is_file():
+        return place
     raise PackageError(
-        f"{package.path.name} ({package.path}) has no validation report (looked for {places[0]})\n"
+        f"{package.path.name} ({package.path}) has no validation report (looked for "
+        f"{report_path(package.path, package.config)})\n"
         f"run: simulacrum validate {package.target}"
     )
 

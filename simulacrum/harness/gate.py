@@ -165,7 +165,7 @@ class _Report:
 
     def __init__(self, package: Package) -> None:
         self.package = package
-        self.path = _find(package)
+        self.path = find_report(package)
         self.devices: list[str] = []  # that the next report should cover
         try:
             data = self.path.read_bytes()
@@ -296,7 +296,7 @@ class _Report:
         )
 
 
-def _find(package: Package) -> Path:
+def find_report(package: Package) -> Path:
     """Where the report lies: in its own place, or else inside a read-only package (where it counts if the key is
     shared)."""
     own = report_path(package.path, package.config)
