@@ -238,7 +238,10 @@ def _names(infos: dict[str, Any]) -> list[str]:
 
 
 def _check_starts(what: str, space: spaces.Space[Any]) -> None:
-    """Refuse a space that SB3 reads wrong without an error: it counts every discrete value from 0."""
+    """Refuse a space that SB3 has no policy for, or that it reads wrong without an error, for it counts every discrete
+    value from 0."""
+    if isinstance(space, spaces.Tuple):
+        raise SpaceError(f"{what}: expected no Tuple, for which Stable-Baselines3 has no policy, got {space}")
     if isinstance(space, spaces.Dict):
         for key, part in space.spaces.items():
             _check_starts(f"{what} {key!r}", part)

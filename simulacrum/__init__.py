@@ -12,6 +12,7 @@ from .errors import GateError, SimulacrumError
 from .registry import make_fast, register_known
 
 if TYPE_CHECKING:
+    from .originals import AdoptedEnv, Adoption, adopt
     from .checks import Fault, ScriptedPolicy, Symmetry
     from .collector import BatchCollector
     from .fast import FastEnv, tensor_state
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdoptedEnv",
+    "Adoption",
     "BatchCollector",
     "Environment",
     "FastEnv",
@@ -33,11 +36,14 @@ __all__ = [
     "SimulacrumError",
     "Symmetry",
     "__version__",
+    "adopt",
     "make_fast",
     "tensor_state",
 ]
 
 _LAZY = {
+    "AdoptedEnv": "originals",
+    "Adoption": "originals",
     "BatchCollector": "collector",
     "Environment": "spec.environment",
     "FastEnv": "fast",
@@ -46,6 +52,7 @@ _LAZY = {
     "ReferenceEnv": "reference",
     "ScriptedPolicy": "checks",
     "Symmetry": "checks",
+    "adopt": "originals",
     "tensor_state": "fast",
 }
 

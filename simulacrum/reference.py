@@ -30,7 +30,7 @@ class _ReferenceMeta(type(gymnasium.Env)):  # type: ignore[misc]
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> None:
         super().__init__(name, bases, namespace, **kwargs)
-        if has_body(namespace) and any(isinstance(base, _ReferenceMeta) for base in bases):
+        if has_body(namespace) and any(isinstance(base, _ReferenceMeta) for base in bases) and "_open" not in namespace:
             cls._declare()
 
 
@@ -80,7 +80,7 @@ class ReferenceEnv(gymnasium.Env[Any, Any], Generic[StateT], metaclass=_Referenc
     @classmethod
     def _declare(cls) -> None:
         check_environment(cls)
-        state = state_class(cls, ReferenceEnv)
+        state = vars(cls).get("_state_class") or state_class(cls, ReferenceEnv)
         if state is not None:
             cls._state_class = state
             cls._field_names = field_names(state)

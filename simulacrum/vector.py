@@ -21,11 +21,11 @@ from . import render
 from .errors import SeedError
 from .fast import FastEnv
 from .fast.actions import ArrayActions
-from .fast.core import Fields, Outcome
-from .fast.specs import observation_keys
+from .fast.core import INFO, Fields, Outcome
 from .reference import ReferenceEnv
 from .rng.threefry import unsigned
 from .spec.agents import GROUP
+from .spec.observations import parts
 
 __all__ = ["FastVectorEnv"]
 
@@ -48,10 +48,10 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
             ``reset(options={"reset_mask": mask})``.
         render_mode: None, ``"ansi"`` or ``"rgb_array"``.
 
-    Observations have the dtype of ``single_observation_space`` and the shape ``[N, ...]``; a Dict gives a dict of
-    these. Rewards are float64 [N], as ``SyncVectorEnv`` gives them; flags bool [N]. Every returned array is the
-    caller's own: it is never written again, and writing to it changes nothing here. Nor does writing to an array that
-    was passed in.
+    Observations have the dtype of ``single_observation_space`` and the shape ``[N, ...]``; a Dict or a Tuple gives a
+    dict or a tuple of these. Rewards are float64 [N], as ``SyncVectorEnv`` gives them; flags bool [N]. Every returned
+    array is the caller's own: it is never written again, and writing to it changes nothing here. Nor does writing to an
+    array that was passed in.
 
     Actions ``[N, ...]`` may be what ``action_space`` contains, integers of any width that hold an integer space's
     values, or lists. Floats for an integer space are refused, and so is a float64 array for a float32 space: the
@@ -110,7 +110,8 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
         self.single_observation_space = copy.deepcopy(environment.observation_space)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self._parts = observation_keys(self.single_observation_space)
+        self._parts = parts(self.single_observation_space)
+        self._whole = len(self._parts) == 1 and self._parts[0].place is None
         self._actions = ArrayActions(self.single_action_space, self.num_envs)
         self._over: Mask | None = None  # [N] bool: ended, and waits for its reset; None before a reset
 
@@ -269,11 +270,19 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
     # ------------------------------------------------------------------ observations and infos as they go out
 
     def _observation(self, seen: Fields) -> Any:
-        if not isinstance(self.single_observation_space, spaces.Dict):
+        if self._whole:
             return _numpy(seen[self._key("observation")])
-        return {key: _numpy(seen[self._key(key)]) for key in self._parts}
+        return self._joined([_numpy(seen[self._key(part.key)]) for part in self._parts])
 
-    def _key(self, name: str) -> Any:
+    def _joined(self, values: list[Any]) -> Any:
+        """The parts of an observation, in order, as the space has them together."""
+        if self._whole:
+            return values[0]
+        if isinstance(self.single_observation_space, spaces.Tuple):
+            return tuple(values)
+        return {part.key: value for part, value in zip(self._parts, values, strict=True)}
+
+    def _key(self, name: Any) -> Any:
         """The key of a part of the observation among what is seen."""
         return name if self.fast.environment.agents is None else (GROUP, name)
 
@@ -284,7 +293,7 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _extras(self, seen: Fields) -> dict[str, Array]:
         """The implementation's infos by name, and ``action_mask``."""
-        infos = {key[1]: _numpy(value) for key, value in seen.items() if isinstance(key, tuple) and key[0] != GROUP}
+        infos = {key[1]: _numpy(value) for key, value in seen.items() if isinstance(key, tuple) and key[0] == INFO}
         if "action_mask" in seen:
             infos["action_mask"] = _numpy(seen["action_mask"])
         return infos
@@ -298,11 +307,11 @@ class FastVectorEnv(VectorEnv[Any, Any, Any]):
     def _tell_final(self, infos: Infos, outcome: Outcome, ended: Mask) -> None:
         """``final_obs`` (object [N], None where a row goes on) and ``final_info``, with their masks."""
         rows = ended.nonzero()[0]
-        parts = {key: _numpy(outcome.observation[self._key(key)])[rows] for key in self._parts}
+        last = [_numpy(outcome.observation[self._key(part.key)])[rows] for part in self._parts]
         final = np.full(self.num_envs, None, dtype=object)
         for place, row in enumerate(rows):
-            element = {key: _element(self._parts[key], part, place) for key, part in parts.items()}
-            final[row] = element if isinstance(self.single_observation_space, spaces.Dict) else element["observation"]
+            pairs = zip(self._parts, last, strict=True)
+            final[row] = self._joined([_element(part.space, values, place) for part, values in pairs])
         final_info: Infos = {}
         extras = self._extras(outcome.observation)
         if self.fast.environment.agents is not None:

@@ -21,6 +21,8 @@ PACKAGES = Path(__file__).resolve().parent / "packages"
 ENVIRONMENTS: dict[str, Callable[..., Any]] = {
     **{f"toywalk {form}": make for form, make in TOYWALK.forms.items()},
     **{f"forager {form}": make for form, make in FORAGER.forms.items()},
+    "cards": Package.read(PACKAGES / "cards").fast,
+    "cards kernel": Package.read(PACKAGES / "cards").forms["kernel"],
     "courier": Package.read(PACKAGES / "courier").fast,
     "gates": Package.read(PACKAGES / "gates").fast,
     "countdown": CountdownFast,

@@ -264,6 +264,8 @@ def element(space: spaces.Space[Any], number: Any, convert: Callable[[Any], Any]
     """An element of a space for a number, or [N, ...] of them for numbers [N]; ``convert`` makes arrays or tensors."""
     if isinstance(space, spaces.Dict):
         return {key: element(part, number, convert) for key, part in space.spaces.items()}
+    if isinstance(space, spaces.Tuple):
+        return tuple(element(part, number, convert) for part in space.spaces)
     places = np.arange(int(np.prod(space.shape))).reshape(space.shape)
     count = number.reshape((*number.shape, *(1,) * places.ndim)) + convert(places)
     if isinstance(space, spaces.Box) and space.dtype.kind == "f":
@@ -354,9 +356,13 @@ class Rows:
     def _compare(self, td: TensorDictBase, row: int, seen: Any, info: dict[str, Any]) -> None:
         env, flat = self.references[row], td.reshape(-1)[row]
         space = env.observation_space
-        parts = space.spaces if isinstance(space, spaces.Dict) else {"observation": space}
-        for key in parts:
-            value = seen[key] if isinstance(space, spaces.Dict) else seen
+        parts, values = {"observation": space}, {"observation": seen}
+        if isinstance(space, spaces.Dict):
+            parts, values = space.spaces, seen
+        elif isinstance(space, spaces.Tuple):
+            assert isinstance(seen, tuple)
+            parts, values = ({("observation", str(n)): one for n, one in enumerate(each)} for each in (space, seen))
+        for key, value in values.items():
             expected = np.asarray(value, parts[key].dtype if isinstance(value, int) else None)
             assert bits.same(expected, flat[key].numpy()), (row, key, value, flat[key])
         for name, value in info.items():

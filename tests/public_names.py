@@ -14,8 +14,9 @@ from simulacrum import errors
 # What each module lets others import. A name that is added or taken away is a change of what users rely on.
 PUBLIC = {
     "simulacrum": [
-        *("BatchCollector", "Environment", "FastEnv", "Fault", "GateError", "KernelEnv", "ReferenceEnv"),
-        *("ScriptedPolicy", "SimulacrumError", "Symmetry", "__version__", "make_fast", "tensor_state"),
+        *("AdoptedEnv", "Adoption", "BatchCollector", "Environment", "FastEnv", "Fault", "GateError", "KernelEnv"),
+        *("ReferenceEnv", "ScriptedPolicy", "SimulacrumError", "Symmetry", "__version__", "adopt", "make_fast"),
+        "tensor_state",
     ],
     "simulacrum.bits": ["Digest", "exactly", "pair_shown", "raw", "same", "same_rows", "shown"],
     "simulacrum.checks": ["Fault", "ScriptedPolicy", "Symmetry"],
@@ -35,6 +36,7 @@ PUBLIC = {
     "simulacrum.harness.runner": ["Finding", "run", "run_check"],
     "simulacrum.kernel": ["KernelEnv"],
     "simulacrum.native": ["Source", "build", "cache_directory", "enabled", "load"],
+    "simulacrum.originals": ["AdoptedEnv", "Adoption", "KeyedGenerator", "adopt"],
     "simulacrum.parallel": ["ParallelView", "parallel_env"],
     "simulacrum.reference": ["ReferenceEnv", "state_of"],
     "simulacrum.registry": [

@@ -37,9 +37,14 @@ OBSERVATIONS = [
     *LEAVES,
     spaces.Dict({f"part {number}": space for number, space in enumerate(LEAVES)}),
     spaces.Dict({"observation": spaces.Discrete(3)}),
+    spaces.Tuple(LEAVES),
+    spaces.Tuple([spaces.Discrete(3, start=1)]),
+]
+NESTED = [  # an observation may have them, but neither an action nor a part of an observation
+    spaces.Tuple([spaces.Discrete(2), spaces.Discrete(2)]),
+    spaces.Dict({"one": spaces.Discrete(2)}),
 ]
 REFUSED = [
-    spaces.Tuple([spaces.Discrete(2), spaces.Discrete(2)]),
     spaces.Text(5),
     spaces.Sequence(spaces.Discrete(2)),
     spaces.Graph(spaces.Box(-1.0, 1.0, (2,), np.float32), None),

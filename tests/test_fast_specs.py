@@ -7,13 +7,13 @@ import pytest
 import torch
 from environments import Rows, acting, actions, limits, showing
 from gymnasium import spaces
-from spaces_in_use import ACTIONS, LEAVES, OBSERVATIONS, REFUSED, identify
+from spaces_in_use import ACTIONS, LEAVES, NESTED, OBSERVATIONS, REFUSED, identify
 from torchrl.envs.utils import check_env_specs
 
 from simulacrum import Environment
 from simulacrum.errors import SpaceError
 from simulacrum.fast.specs import leaf_spec, torch_dtype
-from simulacrum.spec.spaces import SUPPORTED_ACTIONS, SUPPORTED_OBSERVATIONS
+from simulacrum.spec.spaces import SUPPORTED_ACTIONS, SUPPORTED_OBSERVATIONS, SUPPORTED_PARTS
 
 CPU = torch.device("cpu")
 SIZES = [(), (2,), (2, 3)]
@@ -168,7 +168,7 @@ def declared(action_space, observation_space):
     return Environment("tests/refused-v0", action_space, observation_space, 5)
 
 
-@pytest.mark.parametrize("space", [*REFUSED, spaces.Dict({"one": spaces.Discrete(2)})], ids=identify)
+@pytest.mark.parametrize("space", [*REFUSED, *NESTED], ids=identify)
 def test_other_action_spaces_are_refused(space):
     with pytest.raises(SpaceError) as caught:
         declared(space, spaces.Discrete(2))
@@ -177,12 +177,22 @@ def test_other_action_spaces_are_refused(space):
 
 
 @pytest.mark.parametrize("space", REFUSED, ids=identify)
-@pytest.mark.parametrize("nested", [False, True])
-def test_other_observation_spaces_are_refused(space, nested):
+def test_other_observation_spaces_are_refused(space):
     with pytest.raises(SpaceError) as caught:
-        declared(spaces.Discrete(2), spaces.Dict({"good": spaces.Discrete(2), "bad": space}) if nested else space)
-    where = "observation space, key 'bad'" if nested else "observation space"
+        declared(spaces.Discrete(2), space)
     supported = SUPPORTED_OBSERVATIONS if not isinstance(space, (spaces.Box, spaces.Discrete)) else "one of the dtypes"
+    assert str(caught.value).startswith(f"observation space: expected {supported}")
+
+
+@pytest.mark.parametrize("space", [*REFUSED, *NESTED], ids=identify)
+@pytest.mark.parametrize("whole", [spaces.Dict, spaces.Tuple])
+def test_other_parts_of_an_observation_are_refused(space, whole):
+    good = spaces.Discrete(2)
+    parts = {"good": good, "bad": space} if whole is spaces.Dict else [good, space]
+    with pytest.raises(SpaceError) as caught:
+        declared(good, whole(parts))
+    where = "observation space, key 'bad'" if whole is spaces.Dict else "observation space, [1]"
+    supported = SUPPORTED_PARTS if not isinstance(space, (spaces.Box, spaces.Discrete)) else "one of the dtypes"
     assert str(caught.value).startswith(f"{where}: expected {supported}")
 
 
@@ -191,6 +201,7 @@ def test_other_observation_spaces_are_refused(space, nested):
     [
         (spaces.Dict({"in": spaces.Dict({"deep": spaces.Discrete(2)})}), "key 'in': expected Box, Discrete"),
         (spaces.Dict({}), "got an empty Dict"),
+        (spaces.Tuple([]), "got an empty Tuple"),
         (spaces.Dict({"reward": spaces.Discrete(2)}), "the key 'reward' is TorchRL's or the framework's own"),
         (spaces.Dict({"info": spaces.Discrete(2)}), "the key 'info' is TorchRL's or the framework's own"),
         (spaces.Dict({"_reset": spaces.Discrete(2)}), "the key '_reset' is TorchRL's or the framework's own"),

@@ -150,6 +150,9 @@ def test_what_sb3_would_misread_is_refused() -> None:
         envs = FastVectorEnv(showing(space)[1](batch_size=[2]), autoreset_mode="SameStep")
         with pytest.raises(SpaceError, match=r"observation.* starts at 0, as Stable-Baselines3 counts"):
             FastVecEnv(envs)
+    pair = spaces.Tuple((spaces.Discrete(3), spaces.Discrete(2)))
+    with pytest.raises(SpaceError, match=r"observation.*expected no Tuple, for which Stable-Baselines3 has no policy"):
+        FastVecEnv(FastVectorEnv(showing(pair)[1](batch_size=[2]), autoreset_mode="SameStep"))
     envs = FastVectorEnv(acting(spaces.Discrete(3, start=-1))[1](batch_size=[2]), autoreset_mode="SameStep")
     with pytest.raises(SpaceError, match="action: expected a space that starts at 0"):
         FastVecEnv(envs)

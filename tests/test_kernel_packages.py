@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not native.enabled(), reason="kernels need a C c
 TESTS = Path(__file__).resolve().parent
 PACKAGES = {
     "toywalk": Package.read(TESTS.parent / "envs" / "toywalk"),
-    **{name: Package.read(TESTS / "packages" / name) for name in ("board", "courier", "gates")},
+    **{name: Package.read(TESTS / "packages" / name) for name in ("board", "cards", "courier", "gates")},
 }
 SIZES = [1, 5, BLOCK - 1, BLOCK, BLOCK + 1, 1000]
 every_package = pytest.mark.parametrize("name", PACKAGES)

@@ -18,13 +18,13 @@ LAYERS = [
     ["spec", "checks"],
     ["render"],
     ["reference", "fast"],
-    ["kernel"],
+    ["kernel", "originals"],
     ["vector", "collector", "bench", "trajectory"],
     ["export"],
     ["harness light"],
     ["harness"],
     ["registry"],
-    ["parallel", "viewer"],
+    ["parallel", "viewer", "compare"],
     ["play"],
     ["simulacrum"],  # __init__.py: names the others, lazily
     ["cli"],
@@ -47,6 +47,7 @@ ALLOWED = {
 }
 HEAVY_PARTS = (  # beside HARNESS_LIGHT; they alone
     *("rng.tensor", "rng.operators", "rng.ahead", "fast", "kernel", "vector", "collector", "bench", "harness"),
+    *("compare", "cli.compare"),
     *("cli.bench", "cli.deep", "cli.explain", "cli.faults", "cli.freeze"),
 )
 HEAVY = ("torch", "torchrl", "tensordict")  # import these when they are imported

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import math
 import os
 from collections.abc import Callable
+from typing import Any
 
 TARGET = "a package's folder, a name (forager) or an ID (simulacrum/forager-v0), tried in this order"
 SEEDS = 1 << 32  # what NumPy's SeedSequence takes as one word
@@ -20,6 +22,18 @@ def later(name: str) -> Callable[[argparse.Namespace], int]:
         return code
 
     return run
+
+
+def option(text: str) -> tuple[str, Any]:
+    """``key=value`` from the command line, the value a Python literal or else a word. Raises
+    ``argparse.ArgumentTypeError``."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.isidentifier():
+        raise argparse.ArgumentTypeError(f"expected KEY=VALUE, as is_slippery=False, got {text!r}")
+    try:
+        return key, ast.literal_eval(value)
+    except (SyntaxError, ValueError):
+        return key, value
 
 
 def battery_seed(text: str) -> int:

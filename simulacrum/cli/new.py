@@ -8,8 +8,10 @@ import os
 import re
 import shlex
 import shutil
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from .. import __version__
 from ..harness.discovery import NAMESPACE
@@ -23,6 +25,12 @@ class NewenvKernel(simulacrum.KernelEnv):
 
     environment = ENVIRONMENT
 '''
+ADOPTED = """\
+Its reference is {original}, unmodified. What could be read of it by playing it is filled in; what a person
+must write is marked WRITE: begin with spec.md, then fast.py from spec.md, then checks.py. On the way:
+  simulacrum check {path}               # the tables against the code, and a static read
+  simulacrum validate {path} -k adoption    # the original: its state, its own transition table if it has one
+  simulacrum validate {path} --quick    # every check, in less time"""
 BESIDE = {  # file of a distribution: the template's, whose names do not act where they lie
     "pyproject.toml": "pyproject.toml",
     "README.md": "README.md",
@@ -38,6 +46,9 @@ def new(
     kernel: bool = False,
     distribution: str | None = None,
     namespace: str | None = None,
+    adopt: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    state: Sequence[str] = (),
 ) -> int:
     """Make the package ``directory/name``; the exit code. Nothing is ever overwritten, or left half made.
 
@@ -47,14 +58,25 @@ def new(
         kernel: whether it has a kernel too.
         distribution: the name of a distribution for pip, whose folder is made around the package.
         namespace: of the ID; by default ``simulacrum``, in a distribution the distribution's name.
+        adopt: a Gymnasium ID (``module:ID`` imports the module first): the package's reference is that environment,
+            unmodified, and its pages are filled with what can be read of it.
+        options: keyword arguments that the original is made with.
+        state: the attributes that are its state; by default those that change while it is played.
     """
     folder = Path(directory).expanduser()
     namespace = namespace or distribution or NAMESPACE
     problem = _problem(name, folder, distribution, namespace)
     if problem:
         return complain(problem)
+    if adopt is not None and kernel:
+        return complain(f"new {name}: expected --adopt without --kernel: write fast.py first, then add a kernel")
+    if adopt is None and (options or state):
+        return complain(f"new {name}: --option and --state are for --adopt ID")
     files = (*REQUIRED, "kernel.pyx") if kernel else REQUIRED
-    texts = {file: filled(file, name, kernel, namespace) for file in files}
+    if adopt is None:
+        texts = {file: filled(file, name, kernel, namespace) for file in files}
+    else:
+        texts = _adopted(name, namespace, adopt, options or {}, state)
     if distribution is None:
         made = package = folder / name
     else:
@@ -64,6 +86,9 @@ def new(
     _write(made, texts)
     path = shlex.quote(str(package))
     each = "reference.py, fast.py and kernel.pyx" if kernel else "reference.py and fast.py"
+    if adopt is not None:
+        print(f"Made {package}: {', '.join(texts)}\n{ADOPTED.format(original=adopt, path=path)}")
+        return PASSED
     if distribution is not None:
         print(f"Made {made}, a distribution for pip; install it: pip install -e {shlex.quote(str(made))}")
     print(
@@ -76,6 +101,16 @@ def new(
         f"  simulacrum validate {path} --quick              # every check, in less time"
     )
     return PASSED
+
+
+def _adopted(name: str, namespace: str, adopt: str, options: Mapping[str, Any], state: Sequence[str]) -> dict[str, str]:
+    """The texts of a package around a Gymnasium environment."""
+    from ..originals import Adoption
+    from ..originals.pages import pages
+    from ..originals.survey import survey
+
+    adoption = Adoption(adopt, list(state), options=options)
+    return pages(name, namespace, adoption, survey(adopt, dict(options)))
 
 
 def filled(file: str, name: str, kernel: bool = False, namespace: str = NAMESPACE) -> str:

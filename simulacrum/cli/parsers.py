@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import __version__
 from . import viewing
-from .arguments import TARGET, battery_seed, later, names, numbers, positive
+from .arguments import TARGET, battery_seed, later, names, numbers, option, positive
 from .codes import complain
 
 
@@ -87,6 +87,20 @@ def parser() -> argparse.ArgumentParser:
         "--distribution", metavar="DIST", help="in a distribution for pip of that name, with its entry point"
     )
     command.add_argument("--namespace", metavar="NS", help="of the ID NS/NAME-v0; by default DIST, or else simulacrum")
+    command.add_argument(
+        "--adopt", metavar="ID", help="around a Gymnasium environment, which is the reference as it is"
+    )
+    command.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        type=option,
+        metavar="KEY=VALUE",
+        help="of --adopt: a keyword argument that the original is made with, a Python literal or a word; repeatable",
+    )
+    command.add_argument(
+        "--state", default="", metavar="A,B", help="of --adopt: its state's attributes; by default those that change"
+    )
     command.set_defaults(command=_new)
 
     command = commands.add_parser(
@@ -206,7 +220,16 @@ def _list(arguments: argparse.Namespace) -> int:
 def _new(arguments: argparse.Namespace) -> int:
     from .new import new
 
-    return new(arguments.name, arguments.directory, arguments.kernel, arguments.distribution, arguments.namespace)
+    return new(
+        arguments.name,
+        arguments.directory,
+        arguments.kernel,
+        arguments.distribution,
+        arguments.namespace,
+        arguments.adopt,
+        dict(arguments.option),
+        [name.strip() for name in arguments.state.split(",") if name.strip()],
+    )
 
 
 def _freeze(arguments: argparse.Namespace) -> int:

@@ -12,8 +12,10 @@ from torch import Tensor
 
 from ..errors import OutputError
 from ..rng.tensor import Draw, Range, begun, drawn, drawn_and_begun
+from ..spec.observations import OBSERVATION, keyed
 
 Fields = dict[Any, Tensor]
+INFO = "info"  # the TensorDict key of what an implementation's ``info`` gives
 
 
 class Carry(NamedTuple):
@@ -89,12 +91,12 @@ class Core:
         """The observation by key, with ``action_mask`` and ``("info", name)`` where the implementation gives them."""
         state = self.state(carry.fields, carry.t)
         seen = self.env.observation(state)
-        values: dict[Any, Tensor] = dict(seen) if isinstance(seen, dict) else {"observation": seen}
+        values: dict[Any, Tensor] = keyed(seen)
         mask = self.env.action_mask(state)
         if mask is not None:
             values["action_mask"] = mask
         for name, value in self.env.info(state).items():
-            values["info", name] = value
+            values[INFO, name] = value
         return values
 
     def advance(self, carry: Carry, action: Tensor) -> tuple[Carry, Outcome]:
@@ -154,7 +156,9 @@ def expect(what: str, value: Any, dtype: torch.dtype, shape: tuple[int, ...]) ->
 
 def observation_name(key: Any) -> str:
     """How messages call a part of what is seen."""
-    return "observation" if key == "observation" else f"observation {key!r}"
+    if isinstance(key, tuple) and key[0] == OBSERVATION:
+        return f"observation[{key[1]}]"
+    return OBSERVATION if key == OBSERVATION else f"observation {key!r}"
 
 
 def laid(value: Tensor) -> Tensor:

@@ -159,7 +159,10 @@ class FastEnv(PlainSteps, StateAccess, Compiling, MadeSpecs, Generic[StateT], me
         raise NotImplementedError
 
     def observation(self, state: StateT) -> Any:
-        """What an agent sees: [N, ...] in the observation space's dtype, or a dict of these."""
+        """What an agent sees: [N, ...] in the observation space's dtype; as the space is, a dict or a tuple of these.
+
+        TensorDicts show the parts of a tuple as ``("observation", "0")``, ``("observation", "1")`` and so on.
+        """
         raise NotImplementedError
 
     def action_mask(self, state: StateT) -> Tensor | None:

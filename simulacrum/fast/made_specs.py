@@ -11,6 +11,7 @@ from torchrl.envs import EnvBase
 from ..spec.agents import GROUP
 from ..spec.environment import Environment
 from ..spec.state import CLOCK
+from .core import INFO
 from .specs import done_spec, free_spec, leaf_spec, observation_keys
 
 
@@ -30,11 +31,13 @@ class MadeSpecs(EnvBase):
         seen = {key: leaf_spec(space, each, device) for key, space in observation_keys(self._space).items()}
         action = leaf_spec(self.environment.agent_action_space, each, device)
         reward = Unbounded(shape=(*each, 1), dtype=self._reward_dtype, device=device)
-        observation = Composite(self._grouped(seen), shape=size, device=device)
+        observation = Composite(shape=size, device=device)
+        for key, spec in self._grouped(seen).items():
+            observation[key] = spec
         for key, (dtype, shape) in self._observation_forms.items():
             if key == "action_mask" or dtype == torch.bool:
                 observation[key] = Binary(shape=(*size, *shape), dtype=torch.bool, device=device)
-            elif isinstance(key, tuple) and key[0] != GROUP:
+            elif isinstance(key, tuple) and key[0] == INFO:
                 observation[key] = Unbounded(shape=(*size, *shape), dtype=dtype, device=device)
         self.action_spec = action if self._agents is None else Composite(self._grouped({"action": action}), shape=size)
         self.reward_spec = reward if self._agents is None else Composite(self._grouped({"reward": reward}), shape=size)

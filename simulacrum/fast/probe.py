@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from gymnasium import spaces
 from torch import Tensor
 
 from ..errors import OutputError
 from ..rng.tensor import AskedDraw, episode_keys
-from .core import Carry, expect, observation_name
+from .core import INFO, Carry, expect, observation_name
 from .specs import observation_keys, torch_dtype
 
 if TYPE_CHECKING:
@@ -56,13 +57,17 @@ def probe(env: FastEnv[Any]) -> tuple[Forms, Forms, frozenset[Any]]:
     if written:
         raise OutputError(f"fast.py writes into its input ({', '.join(written)}): give new tensors instead")
     seen_forms = {key: _form(observation_name(key), value) for key, value in seen.items()}
-    for key, space in observation_keys(environment.observation_space).items():
+    known = observation_keys(environment.observation_space)
+    shown = [key for key in seen if key != "action_mask" and not (isinstance(key, tuple) and key[0] == INFO)]
+    if isinstance(environment.observation_space, spaces.Tuple) and shown != list(known):
+        got = "another type" if "observation" in shown or not shown else ", ".join(map(observation_name, shown))
+        raise OutputError(f"observation: expected a tuple of {len(known)} tensors, got {got}")
+    for key, space in known.items():
         if key not in seen:
             raise OutputError(f"observation: expected the key {key!r}, got {list(seen)}")
         expect(observation_name(key), seen[key], torch_dtype(space.dtype), (ROWS, *(space.shape or ())))
-    known = {*observation_keys(environment.observation_space), "action_mask"}
-    for key in seen:
-        if key not in known and not isinstance(key, tuple):
+    for key in shown:
+        if key not in known:
             raise OutputError(f"observation: the key {key!r} is not in {environment.observation_space}")
     next_fields = {("state", name): getattr(after, name) for name in env._field_names}
     again, reward_again, terminated_again = core.seen(carry), *transition()[1:]  # memory that is met twice lives on

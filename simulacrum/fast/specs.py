@@ -15,6 +15,7 @@ from gymnasium import spaces
 from torchrl.data import Binary, Bounded, BoundedContinuous, Composite, Unbounded
 from torchrl.envs.libs.gym import _gym_to_torchrl_spec_transform
 
+from ..spec.observations import parts
 from ..spec.spaces import Space
 
 TORCH_DTYPES = {
@@ -29,7 +30,7 @@ def torch_dtype(dtype: Any) -> torch.dtype:
 
 
 def leaf_spec(space: Space, batch_size: torch.Size, device: torch.device) -> Any:
-    """The spec of a space that is no Dict, for a batch: shape ``[*batch_size, *space.shape]``."""
+    """The spec of a space that is no Dict or Tuple, for a batch: shape ``[*batch_size, *space.shape]``."""
     assert space.shape is not None
     return _single(space).to(device).expand(*batch_size, *space.shape)
 
@@ -97,8 +98,9 @@ class HalfBounded(BoundedContinuous, metaclass=_HalfBoundedMeta):
 
 
 def observation_keys(space: Space) -> dict[str, Space]:
-    """The observation's TensorDict keys: a Dict's own, or ``observation``."""
-    return dict(space.spaces) if isinstance(space, spaces.Dict) else {"observation": space}
+    """The observation's TensorDict keys: a Dict's own, of a Tuple ``("observation", "0")`` and so on, or
+    ``observation``. (TorchRL's converter stacks the parts of a Tuple, which have to be alike for that.)"""
+    return {part.key: part.space for part in parts(space)}
 
 
 def done_spec(batch_size: torch.Size, device: torch.device) -> Composite:

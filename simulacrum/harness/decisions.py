@@ -13,12 +13,13 @@ import ast
 import sys
 import types
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..spec import Package
+from .original_lines import OriginalLines
 
 COUNTER = "_simulacrum_decision"
 BEGUN = "_simulacrum_begun"
@@ -26,13 +27,17 @@ PAIRS = {"decision": ("true", "false"), "choice": ("the first", "the second")}
 
 
 class Outcome(NamedTuple):
-    """One outcome of a decision: its line, the function, the source text, which outcome, and which of equal ones."""
+    """One outcome of a decision: its line, the function, the source text, which outcome, which of equal ones, the file.
+
+    Of an adopted environment's own code: that a statement was ``executed``.
+    """
 
     line: int
     function: str
     text: str
     which: str
     ordinal: int = 1
+    file: str = "reference.py"
 
     @property
     def key(self) -> str:
@@ -56,11 +61,19 @@ class Decisions:
         tree = ast.parse(package.files["reference.py"])
         instrument = _Instrument()
         tree = ast.fix_missing_locations(instrument.visit(tree))
-        self.outcomes = _numbered(instrument.outcomes)
+        self.outcomes = instrument.outcomes
+        adoption = getattr(package.reference, "adopts", None)
+        lines = None if adoption is None else OriginalLines(adoption)
+        first = len(self.outcomes)
+        if lines is not None:
+            self.outcomes += [Outcome(s.line, s.function, s.text, "executed", 1, s.file) for s in lines.statements]
+        self.outcomes = _numbered(self.outcomes)
         self.taken: Counter[int] = Counter()
         self.statements = _count_statements(tree)
         self.begun = [0] * len(self.statements)
         self.reference = self._load(package, compile(tree, str(package.path / "reference.py"), "exec"))
+        if lines is not None:
+            self.reference = _watched(self.reference, lines, lambda number: self._count(first + number))
 
     def begin(self) -> None:
         """Count decisions from nothing."""
@@ -76,16 +89,22 @@ class Decisions:
         """
         told: dict[tuple[Any, ...], dict[str, Any]] = {}
         for number, outcome in enumerate(self.outcomes):
-            line, function, text, which, ordinal = outcome
-            pair = (line, function, text, ordinal, which == "entered")
+            line, function, text, which, ordinal, file = outcome
+            pair = (file, line, function, text, ordinal, which == "entered")
             decision = told.setdefault(pair, {"line": line, "function": function, "text": text, "times": {}})
+            if file != Outcome._field_defaults["file"]:
+                decision["file"] = file
             decision["times"][which] = int(times[number])
             if number in excused:
                 decision.setdefault("excused", {})[which] = excused[number]
         lines: Counter[str] = Counter()
         for (first, last), begun in zip(self.statements, self.begun, strict=True):
             lines[f"{first}-{last}" if last > first else str(first)] += begun
-        return {"lines": dict(lines), "decisions": list(told.values())}
+        ours = [decision for decision in told.values() if "file" not in decision]
+        facts = {"lines": dict(lines), "decisions": ours}
+        return (
+            facts if len(ours) == len(told) else {**facts, "original": [one for one in told.values() if "file" in one]}
+        )
 
     def _load(self, package: Package, code: types.CodeType) -> type[Any]:
         name = f"{package.module_name}.reference__decisions"
@@ -115,6 +134,23 @@ class Decisions:
         chosen = function(first, second)
         self.taken[number + (chosen is not first)] += 1
         return chosen
+
+
+def _watched(reference: type[Any], lines: OriginalLines, executed: Callable[[int], Any]) -> type[Any]:
+    """An adopted reference whose original is watched during resets and steps."""
+
+    class Watched(reference):  # type: ignore[misc]
+        environment = reference.environment
+
+        def initial(self, draw: Any) -> Any:
+            with lines.watching(executed):
+                return super().initial(draw)
+
+        def transition(self, state: Any, action: Any, draw: Any) -> Any:
+            with lines.watching(executed):
+                return super().transition(state, action, draw)
+
+    return Watched
 
 
 def _numbered(outcomes: list[Outcome]) -> list[Outcome]:

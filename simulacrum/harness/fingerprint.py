@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from ..spec.package import IGNORED_FOLDERS, IGNORED_PREFIXES, Package
 
 FRAMEWORK = Path(__file__).resolve().parent.parent
 DISTRIBUTIONS = ("torch", "torchrl", "tensordict", "gymnasium", "numpy", "Cython")
+ADOPTS = re.compile(rb"^\s*\|\s*`?adopts`?\s*\|\s*`?([\w.-]+)", re.MULTILINE)  # of spec.md's declarations
 NATIVE_SOURCES = ("rng/threefry.pyx",)
 KERNEL = "kernel.pyx"  # of a package
 DRIVER = Path("/proc/driver/nvidia")
@@ -36,7 +38,7 @@ def take(package: Package) -> dict[str, Any]:
         "digest": package.digest,
         "package": hashes(package.files),
         "framework": dict(framework()),
-        "versions": dict(versions()),
+        "versions": {**versions(), **adopted(package)},
         "machine": dict(machine()),
         "native": dict(binaries()),
     }
@@ -64,12 +66,21 @@ def framework() -> Mapping[str, str]:
 def versions() -> Mapping[str, str]:
     """The versions of Python and of the distributions that compute."""
     found = {"Python": f"{platform.python_implementation()} {platform.python_version()}"}
-    for name in DISTRIBUTIONS:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "none"
+    found.update((name, _version(name)) for name in DISTRIBUTIONS)
     return found
+
+
+def adopted(package: Package) -> dict[str, str]:
+    """The version of the distribution from which an adopted environment comes, by its name; nothing of others."""
+    declared = ADOPTS.search(package.files["spec.md"])  # without the tables: the gate asks at every make
+    return {} if declared is None else {(name := declared[1].decode()): _version(name)}
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "none"
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,7 @@ from ..spec import Package
 from .case import Case
 from .patterns import Evidence, told
 from .playback import AFTER_MASK, AFTER_STEP, FORMS, NEXT_FIRST, Replay
-from .records import Record, observation_names, plain, snapshot, take
+from .records import Record, observation_record, plain, snapshot, take
 
 
 def hint(package: Package, case: Case, shown: Replay, shrunk: bool = True) -> str:
@@ -76,16 +76,15 @@ def outcomes(package: Package, made: list[tuple[int, Made]], row: int) -> dict[t
 
 def _shifted(package: Package, reference: Record) -> dict[int, Record]:
     """The reference's observation of the same state, with another ``t``."""
-    names, seen = observation_names(package), {}
+    seen = {}
     for shift in (-1, 1):
         try:
             env = package.reference()
             env.set_state(snapshot(package, reference, 0))
             state = state_of(env)
             state.t += shift
-            value = env.observation(state)
+            value = observation_record(package, env.observation(state))
         except Exception:  # no such counter: the observation may index with it
             continue
-        parts = value if isinstance(value, dict) else {"": value}
-        seen[shift] = {name: np.asarray(parts[name.partition(".")[2]])[None] for name in names}
+        seen[shift] = {name: np.asarray(part)[None] for name, part in value.items()}
     return seen

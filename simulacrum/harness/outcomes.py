@@ -62,7 +62,8 @@ def outcomes(package: Package, phase: str) -> Outcomes:
         draws[slot.number] = np.array(columns, kind).reshape(len(drawn), -1)
         place += count
     probabilities = [math.prod((chance for _, chance in one), start=Fraction(1)) for one in drawn]
-    return Outcomes(draws, probabilities, all(slot.distribution not in ("bits", "uniform") for slot in slots))
+    whole = all(slot.cuts or slot.distribution not in ("bits", "uniform") for slot in slots)
+    return Outcomes(draws, probabilities, whole)
 
 
 def seed_with(package: Package, phase: str, t: int, outcome: dict[int, list[Any]]) -> int | None:
@@ -76,7 +77,7 @@ def seed_with(package: Package, phase: str, t: int, outcome: dict[int, list[Any]
 
 
 def _drawn(draw: Draw, slot: Slot) -> list[Any]:
-    method, shape = getattr(draw, slot.distribution), {"shape": (slot.count,)}
+    method, shape = getattr(draw, slot.distribution), {"shape": (slot.count,), **slot.options}
     drawn: np.ndarray = method(slot.number, *slot.arguments, **({} if slot.distribution == "permutation" else shape))
     return drawn.tolist()
 
@@ -119,9 +120,22 @@ def _size(slot: Slot) -> int:
     return int(slot.arguments[0]) if slot.distribution == "randint" else len(_axis(slot))
 
 
+def between(cuts: Sequence[float], bits: int) -> Axis:
+    """The least and the greatest number that a uniform of so many bits can be in each interval between the cuts."""
+    grid = 1 << bits
+    edges = [0, *(min(grid, max(0, math.ceil(Fraction(cut) * grid))) for cut in cuts), grid]
+    axis: Axis = []
+    for first, beyond in itertools.pairwise(edges):
+        ends = sorted({first, beyond - 1}) if beyond > first else []
+        axis += [(end / grid, Fraction(beyond - first, grid * len(ends))) for end in ends]
+    return axis
+
+
 def _axis(slot: Slot) -> Axis:
     """The outcomes of an element of a slot, with their probabilities."""
     kind, arguments = slot.distribution, slot.arguments
+    if slot.cuts:
+        return between(slot.cuts, 24 if slot.dtype == "float32" else 53)
     if kind == "uniform":
         return [(value, Fraction(1, len(FLOAT_EDGES))) for value in FLOAT_EDGES]
     if kind == "bits":

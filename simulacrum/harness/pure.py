@@ -9,14 +9,14 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from ..fast.core import Carry, expect
+from ..fast.core import INFO, Carry, expect
 from ..reference import state_of
 from ..rng.fixed import FixedDraw, FixedRows, tensor
 from ..spec import Package
 from ..spec.state import build
 from .injection import RowFailed
 from .outcomes import Outcomes
-from .records import Record, observation_names, stacked_record
+from .records import Record, observation_parts, stacked_record
 
 Asked = dict[Any, tuple[int, str, int, tuple[Any, ...]]]
 
@@ -128,14 +128,14 @@ class PureFast:
         zeros = torch.zeros_like(t)
         fields = core.fields(state, rows)
         seen = core.observation(Carry(fields, zeros, zeros, t, zeros, zeros))
-        record = {name: _array(seen[name.partition(".")[2] or name]) for name in observation_names(self.package)}
+        record = {part.name: _array(seen[part.key]) for part in observation_parts(self.package)}
         record.update({f"state.{name}": _array(value) for name, value in fields.items()})
         clock = {"clock.seed": np.zeros(rows, np.uint64), "clock.episode": np.zeros(rows, np.int64)}
         record.update(clock, **{"clock.t": _array(t)})
         for key, value in seen.items():
             if key == "action_mask":
                 record[key] = _array(value)
-            elif isinstance(key, tuple):
+            elif isinstance(key, tuple) and key[0] == INFO:
                 record[".".join(key)] = _array(value)
         return record
 

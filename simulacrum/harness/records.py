@@ -1,9 +1,9 @@
 """What both sides show, as arrays by name: the form in which they are compared.
 
-A *record* holds ``observation`` (or ``observation.key``), ``state.field``, ``clock.seed`` (uint64), ``clock.episode``
-and ``clock.t`` (int64), where there are any ``action_mask`` and ``info.name``, and of a step also ``reward``,
-``terminated`` and ``truncated``; each [rows, ...]. With many agents ``reward`` has an element for each of them, and so
-has ``died``: [rows, agents].
+A *record* holds ``observation`` (or its parts: ``observation.key`` of a Dict, ``observation[0]`` of a Tuple),
+``state.field``, ``clock.seed`` (uint64), ``clock.episode`` and ``clock.t`` (int64), where there are any ``action_mask``
+and ``info.name``, and of a step also ``reward``, ``terminated`` and ``truncated``; each [rows, ...]. With many agents
+``reward`` has an element for each of them, and so has ``died``: [rows, agents].
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .. import bits
 from ..reference import ReferenceEnv, state_of
 from ..spec import Package
 from ..spec.agents import GROUP
+from ..spec.observations import OBSERVATION, Part, joined, parts
 
 Record = dict[str, np.ndarray]
 FLAGS = ("terminated", "truncated")
@@ -36,10 +37,27 @@ class FormError(Exception):
 
 def observation_names(package: Package) -> dict[str, spaces.Space[Any]]:
     """The observation's names in a record, with their spaces."""
+    return {part.name: part.space for part in observation_parts(package)}
+
+
+def observation_parts(package: Package) -> list[Part]:
+    """The observation's parts, in order."""
+    return parts(package.environment.observation_space)
+
+
+def observation_record(package: Package, seen: Any) -> dict[str, Any]:
+    """An observation, or a batch of them, by the names of a record. Raises :class:`FormError` for a Tuple's that is no
+    tuple of as many elements; Gymnasium's spaces take lists and arrays for one."""
     space = package.environment.observation_space
-    if isinstance(space, spaces.Dict):
-        return {f"observation.{key}": part for key, part in space.spaces.items()}
-    return {"observation": space}
+    if isinstance(space, spaces.Tuple):
+        _check_tuple(seen, len(space.spaces))
+    return {part.name: part.of(seen) for part in parts(space)}
+
+
+def _check_tuple(seen: Any, size: int) -> None:
+    if not isinstance(seen, tuple) or len(seen) != size:
+        got = f"one of {len(seen)}" if isinstance(seen, tuple) else repr(seen)
+        raise FormError(OBSERVATION, f"expected a tuple of {size} elements, got {got}")
 
 
 def fast_record(package: Package, td: TensorDictBase) -> Record:
@@ -53,8 +71,8 @@ def fast_record(package: Package, td: TensorDictBase) -> Record:
         record[name] = array.reshape(batch, *array.shape[dims:])
 
     shown = td if package.environment.agents is None else td.get(GROUP)
-    for name in observation_names(package):
-        put(name, shown.get(name.partition(".")[2] or name))
+    for part in observation_parts(package):
+        put(part.name, shown.get(part.key))
     if "clock" in td.keys():
         for group in ("state", "clock"):
             for name, value in td.get(group).items():
@@ -102,10 +120,13 @@ def stacked_record(
 ) -> Record:
     """The same of states, (seed, episode, t), observations, infos and outcomes that were gathered row by row."""
     record: Record = {}
-    for name, space in observation_names(package).items():
-        key = name.partition(".")[2]
-        values = [value[key] for value in seen] if key else list(seen)
-        record[name] = _stacked(name, values, np.dtype(space.dtype), space.shape or (), strict=True)
+    observed = package.environment.observation_space
+    if isinstance(observed, spaces.Tuple):
+        for value in seen:
+            _check_tuple(value, len(observed.spaces))
+    for part in parts(observed):
+        values = [part.of(value) for value in seen]
+        record[part.name] = _stacked(part.name, values, np.dtype(part.space.dtype), part.space.shape or (), strict=True)
     for name, field in package.spec.fields.items():
         if name != "t":
             record[f"state.{name}"] = _stacked(
@@ -189,11 +210,8 @@ def state_namespace(package: Package, record: Record) -> Namespace:
 
 
 def observation_of(package: Package, record: Record) -> Any:
-    """The observation of a record: an array, or a dict of arrays."""
-    names = list(observation_names(package))
-    if names == ["observation"]:
-        return record["observation"]
-    return {name.partition(".")[2]: record[name] for name in names}
+    """The observation of a record: an array, or a dict or a tuple of arrays."""
+    return joined(package.environment.observation_space, record)
 
 
 def snapshot(package: Package, record: Record, row: int) -> dict[str, dict[str, Any]]:
@@ -203,9 +221,11 @@ def snapshot(package: Package, record: Record, row: int) -> dict[str, dict[str, 
 
 
 def plain(value: Any) -> Any:
-    """Arrays and NumPy scalars as lists and Python scalars, for JSON."""
+    """Arrays and NumPy scalars as lists and Python scalars, tuples as lists, for JSON."""
     if isinstance(value, dict):
         return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 

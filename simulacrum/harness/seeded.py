@@ -59,7 +59,7 @@ def seeds_with(package: Package, phase: str, t: int, draws: Mapping[int, np.ndar
 
 
 def _drawn(draw: Draw, slot: Slot) -> np.ndarray:
-    method, shape = getattr(draw, slot.distribution), {"shape": (slot.count,)}
+    method, shape = getattr(draw, slot.distribution), {"shape": (slot.count,), **slot.options}
     made: torch.Tensor = method(slot.number, *slot.arguments, **({} if slot.distribution == "permutation" else shape))
     return made.numpy()
 

@@ -20,7 +20,16 @@ from ..fast.copying import duplicate
 from ..reference import ReferenceEnv
 from ..spec import Package
 from ..vector import FastVectorEnv
-from .records import OUTCOME, Record, action_key, fast_record, observation_names, reference_record, snapshot
+from .records import (
+    OUTCOME,
+    Record,
+    action_key,
+    fast_record,
+    observation_names,
+    observation_record,
+    reference_record,
+    snapshot,
+)
 
 HELD, HELD_ROWS = 4, 65  # how many records are held against later writes, and in batches of how many rows
 
@@ -217,18 +226,15 @@ class VectorRows(FastRows):
         if done.any() and self.vector.autoreset_mode is AutoresetMode.SAME_STEP:
             ended = {name: value.copy() for name, value in ended.items()}
             for row in np.flatnonzero(done):
-                last = infos["final_obs"][row]
-                for name, value in ended.items():
-                    value[row] = last[name.partition(".")[2]] if isinstance(last, dict) else last
+                for name, last in self._seen(infos["final_obs"][row]).items():
+                    ended[name][row] = last
         elif done.any():
             now = self.reset(mask=done)
         reward = reward.astype(self.package.environment.reward_dtype)
         return {**ended, "reward": reward, "terminated": terminated, "truncated": truncated, **of_agents}, now
 
     def _seen(self, seen: Any) -> Record:
-        if not isinstance(seen, dict):
-            return {"observation": seen}
-        return {f"observation.{name}": value for name, value in seen.items()}
+        return observation_record(self.package, seen)
 
 
 class Held:

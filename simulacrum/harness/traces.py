@@ -22,7 +22,7 @@ from ..rng.tensor import Draw
 from ..spec import Package
 from ..spec.agents import GROUP
 from .lockstep import FastRows, References
-from .records import Record, action_key, observation_names
+from .records import Record, action_key, observation_parts
 
 ACTION_SLOT = 239
 ROWS, STEPS, SEED = 64, 200, 20240229
@@ -98,7 +98,7 @@ def filled(
     package: Package, env: FastEnv[Any], expected: list[tuple[Record, Record]]
 ) -> Iterator[tuple[Record, Record]]:
     """The same by ``step_into``, each step written into its place of one memory [steps, N, ...]."""
-    names: dict[Any, str] = {(name.partition(".")[2] or name): name for name in observation_names(package)}
+    names: dict[Any, str] = {part.key: part.name for part in observation_parts(package)}
     agents = package.environment.agents
     if agents is not None:
         names = {(GROUP, key): name for key, name in names.items()} | {(GROUP, "terminated"): "died"}

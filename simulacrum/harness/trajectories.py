@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..spec import Package
-from .records import OUTCOME, Record, observation_of, plain, take
+from .records import OUTCOME, Record, observation_of, plain
 
 if TYPE_CHECKING:
     from .sides import Step
@@ -38,8 +38,6 @@ def trajectory(
 
 def view(package: Package, record: Record, row: int) -> dict[str, Any]:
     """State (with ``t``) and observation of one row."""
-    one = take(record, slice(row, row + 1))
-    state = {name[6:]: plain(value[0]) for name, value in one.items() if name.startswith("state.")}
-    seen = observation_of(package, one)
-    seen = {key: plain(value[0]) for key, value in seen.items()} if isinstance(seen, dict) else plain(seen[0])
-    return {"state": {**state, "t": int(one["clock.t"][0])}, "observation": seen}
+    one = {name: value[row] for name, value in record.items()}
+    state = {name[6:]: plain(value) for name, value in one.items() if name.startswith("state.")}
+    return {"state": {**state, "t": int(one["clock.t"])}, "observation": plain(observation_of(package, one))}

@@ -22,7 +22,7 @@ from .finding import Finding
 from .injection import Injector
 from .laws import broken
 from .lockstep import FastRows, References
-from .records import OUTCOME, Record, difference, observation_names
+from .records import OUTCOME, Record, difference, observation_record
 from .sources import Actions, mixed_actions, random_actions, seeds
 from .states import States
 
@@ -96,7 +96,6 @@ class _Pair:
         self.context, self.package, self.rows = context, context.package, rows
         env = context.env(rows, 0, expose_state=False, **options)
         self.fast, self.references = FastRows(context.package, env), References(context.package, rows)
-        self.names = list(observation_names(context.package))
         self.start: Record = {}  # the states that were compared last, and the actions since: what replays a finding
         self.actions: list[np.ndarray] = []
 
@@ -126,13 +125,15 @@ class _Pair:
         self.actions.append(actions)
         for row, env in enumerate(self.references.envs):
             seen, reward, terminated, truncated, info = env.step(actions[row])
-            shown = self._seen(seen) | {"reward": reward, "terminated": terminated, "truncated": truncated}
+            outcome = {"reward": reward, "terminated": terminated, "truncated": truncated}
+            shown = observation_record(self.package, seen) | outcome
             if self.package.environment.agents is not None:
                 shown |= {"reward": info["rewards"], "died": info["died"]}
             self._compare("after a step", row, shown, ended)
             if terminated or truncated:
                 seen, info = env.reset()
-                self._compare("in the first state of the next episode", row, self._seen(seen), now)
+                first = observation_record(self.package, seen)
+                self._compare("in the first state of the next episode", row, first, now)
             self.references._seen[row], self.references._infos[row] = seen, info
         context.count("transitions", self.rows)
         context.count_agents(ended)
@@ -150,9 +151,6 @@ class _Pair:
             self._fail("the two sides differ in the state", row, field, one, other)
         self.context.count("whole states compared", self.rows)
         self.start, self.actions = kept, []
-
-    def _seen(self, seen: Any) -> dict[str, Any]:
-        return {name: seen[name.partition(".")[2]] if isinstance(seen, dict) else seen for name in self.names}
 
     def _compare(self, when: str, row: int, shown: dict[str, Any], fast: Record) -> None:
         for name, value in shown.items():

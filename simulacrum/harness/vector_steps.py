@@ -13,7 +13,7 @@ from ..vector import FastVectorEnv
 from .case import Case
 from .context import Context
 from .finding import Finding
-from .records import OUTCOME, Record, columns, observation_names
+from .records import OUTCOME, Record, columns, observation_names, observation_record
 from .traces import actions_at
 
 Steps = list[tuple[Record, Record]]
@@ -31,11 +31,11 @@ def compare_vector(context: Context, env: FastVectorEnv, expected: Steps) -> Non
     steps, rows = actions.shape[:2]
     names, every = list(observation_names(package)), np.arange(rows)
     place, waiting = np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
-    seen = _record(package, env.reset()[0])
+    seen = observation_record(package, env.reset()[0])
     _equal(context, mode, {name: now[name][0] for name in names}, seen, now, place)
     for _ in range(steps - 1):
         seen_now, reward, terminated, truncated, infos = env.step(actions[place, every])
-        shown = _record(package, seen_now)
+        shown = observation_record(package, seen_now)
         done = terminated | truncated
         outcome = [name for name in OUTCOME if name in ended]
         want = {name: ended[name][place, every] for name in (*names, *outcome)}
@@ -53,7 +53,7 @@ def compare_vector(context: Context, env: FastVectorEnv, expected: Steps) -> Non
         place += ~waiting
         waiting = done if mode == AutoresetMode.NEXT_STEP else waiting
         if mode == AutoresetMode.DISABLED and done.any():
-            seen = _record(package, env.reset(options={"reset_mask": done})[0])
+            seen = observation_record(package, env.reset(options={"reset_mask": done})[0])
             _equal(context, mode, {name: now[name][place, every] for name in names}, seen, now, place)
 
 
@@ -81,28 +81,22 @@ def compare_seeds(context: Context, mode: AutoresetMode) -> None:
 
 
 def _same_first(context: Context, mode: AutoresetMode, call: str, seen: list[Any], shown: Any) -> None:
-    record = _record(context.package, shown)
-    for name, value in record.items():
-        key = name.partition(".")[2]
-        wanted = np.stack([one[key] if key else one for one in seen])
-        if not bits.same(wanted, value):
+    wanted = _stacked(context.package, seen)
+    for name, value in observation_record(context.package, shown).items():
+        if not bits.same(wanted[name], value):
             context.fail(f"VectorEnv, {mode.value}: {call} begins other episodes than the references: {name}")
     context.count("vector resets compared", len(seen))
 
 
-def _record(package: Package, seen: Any) -> Record:
-    names = list(observation_names(package))
-    if names == ["observation"]:
-        return {"observation": seen}
-    return {name: seen[name.partition(".")[2]] for name in names}
+def _stacked(package: Package, seen: list[Any]) -> Record:
+    """Observations of rows, stacked part by part."""
+    listed = [observation_record(package, one) for one in seen]
+    return {name: np.stack([one[name] for one in listed]) for name in observation_names(package)}
 
 
 def _final(package: Package, infos: dict[str, Any], done: np.ndarray) -> Record:
     """The terminal observations of the rows that ended."""
-    final = list(infos["final_obs"][done])
-    if list(observation_names(package)) == ["observation"]:
-        return {"observation": np.stack(final)}
-    return {name: np.stack([one[name.partition(".")[2]] for one in final]) for name in observation_names(package)}
+    return _stacked(package, list(infos["final_obs"][done]))
 
 
 def _replaced(values: np.ndarray, mask: np.ndarray, new: np.ndarray) -> np.ndarray:

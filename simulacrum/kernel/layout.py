@@ -14,6 +14,8 @@ from gymnasium import spaces
 from ..errors import SpecError
 from ..spec import Package
 from ..spec.agents import GROUP
+from ..spec.observations import OBSERVATION
+from ..spec.observations import parts as observation_parts
 from ..spec.spaces import Space
 
 BLOCK = 128  # rows that a kernel's functions see at a time, unless its class says 1
@@ -124,16 +126,15 @@ class Layout:
     @cached_property
     def seen(self) -> list[Part]:
         """What is seen: the observation or its parts, and what the kernel shows beside it."""
-        space = self.environment.observation_space
-        keys = dict(space.spaces) if isinstance(space, spaces.Dict) else {"observation": space}
-        forms: dict[Any, Any] = {key: (one.dtype, one.shape or ()) for key, one in keys.items()}
+        observed = observation_parts(self.environment.observation_space)
+        forms: dict[Any, Any] = {one.key: (one.space.dtype, one.space.shape or ()) for one in observed}
         if self.agents is not None:
             forms = {
                 **{(GROUP, key): form for key, form in forms.items()},
                 DIED: (np.dtype(np.bool_), (self.agents, 1)),
             }
         parts = [
-            self._part(key[-1] if isinstance(key, tuple) else key, key, np.dtype(dtype), np.dtype(dtype), tuple(shape))
+            self._part(_called(key), key, np.dtype(dtype), np.dtype(dtype), tuple(shape))
             for key, (dtype, shape) in {**forms, **self._shows}.items()
         ]
         names = [part.name for part in parts]
@@ -159,6 +160,13 @@ class Layout:
                 "Python; choose another name"
             )
         return Part(name, key, np.dtype(dtype), np.dtype(kept), tuple(shape), 0 if self.block == 1 else FEW)
+
+
+def _called(key: Any) -> str:
+    """What a kernel's source calls something that is seen: of a Tuple ``observation_0`` and so on."""
+    if not isinstance(key, tuple):
+        return str(key)
+    return f"{OBSERVATION}_{key[1]}" if key[0] == OBSERVATION else str(key[1])
 
 
 def action_bounds(space: Space) -> tuple[np.ndarray, np.ndarray]:

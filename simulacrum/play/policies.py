@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import PackageError
+from ..spec.observations import joined, named
 from ..spec.package import Package
 
 RANDOM = "random"
@@ -43,5 +44,6 @@ def _scripted(package: Package, policy: Any, state: Any, seen: Any) -> np.ndarra
     batch = SimpleNamespace(
         **{name: np.asarray(getattr(state, name), field.dtype)[None] for name, field in fields.items()}
     )
-    batched = {key: np.asarray(part)[None] for key, part in seen.items()} if isinstance(seen, dict) else seen[None]
+    observed = {name: np.asarray(part)[None] for name, part in named(seen).items()}
+    batched = joined(package.environment.observation_space, observed)
     return np.broadcast_to(np.asarray(policy(batch, batched)), (1, *(space.shape or ())))[0].astype(space.dtype)

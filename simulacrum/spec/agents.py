@@ -17,6 +17,8 @@ def check_agents(agents: Any, action_space: Space, observation_space: Space) -> 
     """Raise :class:`SpecError` or :class:`SpaceError` unless both spaces are those of so many agents who are alike."""
     if isinstance(agents, bool) or not isinstance(agents, int) or agents < 1:
         raise SpecError(f"agents: expected None or an int of 1 or more, got {agents!r}")
+    if isinstance(observation_space, spaces.Tuple):
+        raise SpaceError("observation space: expected an array or a Dict where there are many agents, got a Tuple")
     parts = {"action space": action_space, "observation space": observation_space}
     if isinstance(observation_space, spaces.Dict):
         del parts["observation space"]

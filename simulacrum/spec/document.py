@@ -13,14 +13,17 @@ from gymnasium import spaces
 
 from ..errors import SpecError
 from .expressions import assignments, evaluate, parse_call
+from .observations import joined, parts
 from .rows import Example, Field, Policy, ResetExample, Slot, SmallWorld
 from .spaces import Space
 from .tables import Table, read_tables
 
 T = TypeVar("T")
 FIELD_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "float32", "float64")
+FLOATS = ("float32", "float64")
 DISTRIBUTIONS = ("bits", "uniform", "randint", "bernoulli", "categorical", "permutation")
 UNIFORM = "uniform"  # the policy that takes each legal action alike: a small world may state its return too
+PLACE = re.compile(r"\[\d*\]")  # before what the observation table says of an element of a Tuple
 CONFIGURATION = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
 AT_MOST = "at most "  # before the indexes of a slot: not every one of them is drawn each time
 FORMS = (("tensor",), ("kernel",), ("tensor", "kernel"))  # of the fast side, that a package may have
@@ -125,6 +128,7 @@ class Spec:
         name, arguments = parse_call(row["distribution"], self.constants)
         if name not in DISTRIBUTIONS:
             raise SpecError(f"expected a distribution of {DISTRIBUTIONS}, got {name!r}")
+        more, arguments = _uniform(arguments) if name == "uniform" else ({}, arguments)
         unknown = [argument for argument in arguments if isinstance(argument, str)]
         if unknown:
             raise SpecError(f"unknown names {unknown} in {row['distribution']!r}")
@@ -134,7 +138,7 @@ class Spec:
         last = evaluate(index.split("..")[-1], self.constants)
         number = evaluate(row["slot"], self.constants)
         at_most = index != row["index"]
-        return Slot(row["name"], number, row["phase"], last + 1, name, tuple(arguments), at_most)
+        return Slot(row["name"], number, row["phase"], last + 1, name, tuple(arguments), at_most, **more)
 
     @cached_property
     def action_space(self) -> Space:
@@ -146,11 +150,21 @@ class Spec:
 
     @cached_property
     def observation_space(self) -> Space:
-        """The observation space, a Dict where the rows begin with ``key:``."""
+        """The observation space. A Dict where the rows begin with ``key:``, a Tuple where they do with ``[0]:``, ``[1]:``
+        and so on."""
         rows = self.table("observation").records()
         if len(rows) == 1 and ":" not in rows[0]["observation"]:
             return self._space(rows[0]["space"])
-        return spaces.Dict({row["observation"].split(":")[0].strip(): self._space(row["space"]) for row in rows})
+        keys, made = [row["observation"].split(":")[0].strip() for row in rows], self._rows("observation", self._part)
+        places = [f"[{place}]" for place in range(len(rows))]
+        if keys == places:
+            return spaces.Tuple(made)
+        if any(PLACE.fullmatch(key) for key in keys):
+            raise SpecError(f"observation: expected rows that begin with {places}, as of a Tuple, got {keys}")
+        return spaces.Dict(dict(zip(keys, made, strict=True)))
+
+    def _part(self, row: dict[str, str]) -> Space:
+        return self._space(row["space"])
 
     def _space(self, text: str) -> Space:
         try:
@@ -165,10 +179,15 @@ class Spec:
             kind_dtype = np.dtype(dtype).type
             low, high = (np.broadcast_to(np.asarray(bound, kind_dtype), shape) for bound in (low, high))
             return spaces.Box(low, high, tuple(shape), kind_dtype)
-        simple = {"Discrete": spaces.Discrete, "MultiDiscrete": spaces.MultiDiscrete, "MultiBinary": spaces.MultiBinary}
-        if kind not in simple or not arguments:
-            raise SpecError("expected Box(low, high, shape, dtype), Discrete, MultiDiscrete or MultiBinary")
-        return simple[kind](arguments[0])
+        if kind == "MultiBinary" and len(arguments) == 1:
+            return spaces.MultiBinary(arguments[0])
+        counted: dict[str, Any] = {"Discrete": spaces.Discrete, "MultiDiscrete": spaces.MultiDiscrete}
+        if kind not in counted or not 1 <= len(arguments) <= 2:
+            raise SpecError(
+                "expected Box(low, high, shape, dtype), Discrete(n), Discrete(n, start), MultiDiscrete([...]), "
+                "MultiDiscrete([...], [starts]) or MultiBinary(n)"
+            )
+        return counted[kind](arguments[0], **({"start": arguments[1]} if len(arguments) == 2 else {}))
 
     @cached_property
     def reward_dtype(self) -> np.dtype[Any]:
@@ -203,6 +222,11 @@ class Spec:
         """The step cap."""
         value: int | None = evaluate(self.declares["max_episode_steps"], self.constants)
         return value
+
+    @property
+    def adopts(self) -> str | None:
+        """The distribution for pip from which an adopted environment comes; None where the rules are the package's."""
+        return self.declares.get("adopts")
 
     def declared(self, name: str) -> bool:
         """Whether the environment ``terminates``, ``truncates`` or ``draws``."""
@@ -359,11 +383,12 @@ class Spec:
         if text in ("", "-"):
             return None
         space = self.observation_space
-        if isinstance(space, spaces.Dict):
-            cells = assignments(text)
-            if cells.keys() != space.spaces.keys():
-                raise SpecError(f"observation {text!r}: expected the keys {list(space.spaces)}, got {list(cells)}")
-            return {key: self._array(cells[key], part) for key, part in space.spaces.items()}
+        if isinstance(space, (spaces.Dict, spaces.Tuple)):
+            cells, label = assignments(text), "[{}]" if isinstance(space, spaces.Tuple) else "{}"
+            stated = {label.format(part.place): part for part in parts(space)}
+            if cells.keys() != stated.keys():
+                raise SpecError(f"observation {text!r}: expected the keys {list(stated)}, got {list(cells)}")
+            return joined(space, {part.name: self._array(cells[key], part.space) for key, part in stated.items()})
         return self._array(text, space)
 
     def _array(self, text: str, space: Space) -> np.ndarray:
@@ -378,3 +403,14 @@ def _exactly(text: str, value: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
     if cast.dtype.kind != "f" and not np.array_equal(cast, array):
         raise SpecError(f"{text!r}: expected values of {cast.dtype}, got {array.tolist()}")
     return cast
+
+
+def _uniform(arguments: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+    """What ``uniform(dtype, [cuts])`` declares, either left out, and what it says beyond."""
+    dtype = arguments.pop(0) if arguments and arguments[0] in FLOATS else FLOATS[0]
+    cuts = arguments.pop(0) if arguments and isinstance(arguments[0], list) else []
+    if not all(isinstance(cut, (int, float)) for cut in cuts) or sorted(cuts) != cuts:
+        raise SpecError(f"expected cuts of a uniform as a list of numbers that grow, got {cuts}")
+    if arguments:
+        raise SpecError(f"expected uniform(), uniform(float64) or uniform(float64, [cut, ...]), got also {arguments}")
+    return {"dtype": dtype, "cuts": tuple(float(cut) for cut in cuts)}, arguments

@@ -29,7 +29,7 @@ class Environment:
     Args:
         id: ``<namespace>/<name>-v<k>``.
         action_space: Discrete, MultiDiscrete, MultiBinary or Box.
-        observation_space: Box, Discrete, MultiDiscrete, MultiBinary, or a Dict of these.
+        observation_space: Box, Discrete, MultiDiscrete, MultiBinary, or a Dict or a Tuple of these.
         max_episode_steps: the step cap, at which the base classes truncate; None for no cap.
         slots: the IntEnum of random decisions, values 0..239.
         reset_slots: the members that are drawn at a reset; the others are drawn at a step.

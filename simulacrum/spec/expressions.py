@@ -1,8 +1,10 @@
-"""The small arithmetic of ``spec.md``'s cells: numbers, constants, ``+ - * / // **``, lists. Never ``eval``."""
+"""The small arithmetic of ``spec.md``'s cells: numbers, constants, ``+ - * / // **``, lists, and ``sums([...])``, the
+sums of a list from its first number on. Never ``eval``."""
 
 from __future__ import annotations
 
 import ast
+import itertools
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -80,6 +82,8 @@ def _value(node: ast.expr, constants: Mapping[str, Any], dtype: np.dtype[Any] | 
         return -operand if isinstance(node.op, ast.USub) else operand
     if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
         return _operation(node.op, _value(node.left, constants, dtype), _value(node.right, constants, dtype))
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "sums" and len(node.args) == 1 and not node.keywords:
+        return list(itertools.accumulate(_value(node.args[0], constants, dtype)))
     if isinstance(node, ast.Subscript):
         return _value(node.value, constants, dtype)[_value(node.slice, constants, None)]
     raise ValueError(f"unexpected {ast.unparse(node)!r}")

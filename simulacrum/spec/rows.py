@@ -32,7 +32,10 @@ class Field:
 class Slot:
     """A random decision: its number, phase (``reset`` or ``step``), how often it is drawn, and its distribution.
 
-    ``at_most``: it may be drawn less often, down to never.
+    Attributes:
+        at_most: it may be drawn less often, down to never.
+        dtype: of a ``uniform``.
+        cuts: where a ``uniform`` is only compared with these numbers: the rules are alike from one to the next.
 
     Example:
         >>> from simulacrum.spec import Package
@@ -48,6 +51,13 @@ class Slot:
     distribution: str
     arguments: tuple[Any, ...]
     at_most: bool = False
+    dtype: str = "float32"
+    cuts: tuple[float, ...] = ()
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Keywords of the draw beside its arguments."""
+        return {"dtype": self.dtype} if self.distribution == "uniform" else {}
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
 from ..errors import PackageError
 from .document import Spec
@@ -14,7 +15,8 @@ from .rows import Field
 
 def resized(schema: bytes, spec: Spec) -> bytes:
     """The schema with the shapes and bounds of a spec in its definitions ``state`` and ``action``, and where it has
-    such arrays in ``observation``, ``reward`` and ``died``; a trajectory is as long as the step cap allows.
+    such arrays in ``observation`` (also in the ``prefixItems`` of a Tuple), ``reward`` and ``died``; a trajectory is as
+    long as the step cap allows.
 
     Raises :class:`PackageError` for a schema that has no such parts.
     """
@@ -29,6 +31,9 @@ def resized(schema: bytes, spec: Spec) -> bytes:
         for name, shape in shapes.items():
             if name in parts:
                 _sized(parts[name], shape or ())
+        if isinstance(spec.observation_space, spaces.Tuple) and "observation" in parts:
+            for part, space in zip(parts["observation"]["prefixItems"], spec.observation_space.spaces, strict=True):
+                _sized(part, space.shape or ())
         _capped(parts["trajectory"]["properties"]["steps"], spec.max_episode_steps)
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise PackageError(

@@ -15,6 +15,7 @@ NAMES = (
     "static_read",
     "worked_examples",
     "standard_api",
+    "adoption",
     "differential",
     "transitions",
     "small_worlds",

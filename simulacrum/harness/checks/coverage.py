@@ -48,7 +48,7 @@ def _judge(context: Context, search: Search, excused: dict[int, str]) -> None:
             excused[number] = excuses.reasons[excuses.name(outcome.key)]
         else:
             context.problem(
-                f"reference.py:{outcome.line}: {outcome.key}: never so in {context.counts['transitions']} compared "
+                f"{outcome.file}:{outcome.line}: {outcome.key}: never so in {context.counts['transitions']} compared "
                 f"transitions: drop it if it cannot be, or {excuses.offer(outcome.key)}"
             )
     for name, times in _rare(context).items():

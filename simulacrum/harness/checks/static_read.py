@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...originals import AdoptedEnv
 from ..context import Context
 from ..excuses import Excuses
 from ..playback import FORMS
@@ -23,7 +24,7 @@ def check(context: Context) -> None:
     fields = {name: field.dtype.kind == "f" for name, field in package.spec.fields.items()}
     action = np.dtype(package.environment.action_space.dtype).kind == "f"
     excuses = Excuses(context, "static ")
-    found = problems(sources, fields, action, package.spec.constants)
+    found = problems(sources, fields, action, package.spec.constants, package.spec.adopts)
     lines = {file: module.lines for file, module in sources.modules.items()}
     if KERNEL in package.files:
         lines[KERNEL] = package.files[KERNEL].decode(errors="replace").splitlines()
@@ -35,7 +36,8 @@ def check(context: Context) -> None:
             context.problem(f"{problem.text} ({excuses.offer(line)})")
     reasons = {problem.reason for problem in found}
     forms = [(cls, BASES[form]) for form, cls in package.forms.items()]
-    for side, base in ((package.reference, "ReferenceEnv"), *forms):
+    reference = "AdoptedEnv" if issubclass(package.reference, AdoptedEnv) else "ReferenceEnv"
+    for side, base in ((package.reference, reference), *forms):
         for name, problem in overrides(side, base):
             if problem.reason not in reasons and not excuses.accepts(f"{problem.file}: {name}"):
                 context.problem(f"{problem.text} ({excuses.offer(f'{problem.file}: {name}')})")

@@ -19,7 +19,11 @@ SIDES = ("reference.py", "fast.py")
 
 
 def problems(
-    sources: Sources, fields: Mapping[str, bool], action_floats: bool, constants: Mapping[str, Any] | None = None
+    sources: Sources,
+    fields: Mapping[str, bool],
+    action_floats: bool,
+    constants: Mapping[str, Any] | None = None,
+    adopts: str | None = None,
 ) -> list[Problem]:
     """Everything that is wrong with the sources, by file and line; at most one problem a line and reason.
 
@@ -28,19 +32,24 @@ def problems(
         fields: the state's fields; whether each holds floats.
         action_floats: whether actions are floats.
         constants: the values of the spec's constants by name.
+        adopts: the distribution of an adopted environment, which ``reference.py`` may import.
     """
     found: dict[tuple[str, int, str], Problem] = {}
-    for problem in _all(sources, fields, action_floats, constants or {}):
+    for problem in _all(sources, fields, action_floats, constants or {}, adopts):
         found.setdefault((problem.file, problem.line, problem.kind), problem)
     other = {(file, line) for file, line, kind in found if kind != BATCH.kind}  # tell it better
     return sorted(one for one in found.values() if one.kind != BATCH.kind or (one.file, one.line) not in other)
 
 
 def _all(
-    sources: Sources, fields: Mapping[str, bool], action_floats: bool, constants: Mapping[str, Any]
+    sources: Sources,
+    fields: Mapping[str, bool],
+    action_floats: bool,
+    constants: Mapping[str, Any],
+    adopts: str | None,
 ) -> Iterator[Problem]:
     for module in sources.modules.values():
-        yield from forbidden.problems(module)
+        yield from forbidden.problems(module, adopts if module.file == "reference.py" else None)
         yield from process.problems(module)
         yield from classes.problems(module)
         if module.file in SIDES:

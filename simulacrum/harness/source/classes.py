@@ -1,5 +1,5 @@
-"""What a subclass of ``FastEnv``, ``KernelEnv`` or ``ReferenceEnv`` may define: the contract's functions, and names of
-its own."""
+"""What a subclass of ``FastEnv``, ``KernelEnv``, ``ReferenceEnv`` or ``AdoptedEnv`` may define: the functions of the
+contract, and names of its own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from ...fast import FastEnv
 from ...kernel import KernelEnv
+from ...originals import AdoptedEnv
 from ...reference import ReferenceEnv
 from .modules import Module, Problem
 
@@ -20,10 +21,15 @@ PLAIN = {
     *("__annotate__", "__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__"),
 }
 RULES = "initial, transition, observation, action_mask, info, and helpers of other names"
+INSTEAD = {
+    "KernelEnv": "environment and shows; the rules are kernel.pyx's",
+    "AdoptedEnv": "environment and adopts; the rules are the original's",
+}
 DECLARED = {"_state_class", "_field_names", "_converters"}  # which the base class itself sets on a subclass
 BASES: dict[str, tuple[type, set[str]]] = {
     "FastEnv": (FastEnv, {*CONTRACT, *PLAIN, "t_dtype"}),
     "KernelEnv": (KernelEnv, {"environment", "shows", "rows_per_thread", "block", *PLAIN}),
+    "AdoptedEnv": (AdoptedEnv, {"environment", "adopts", "metadata", "render", "close", *PLAIN}),
     "ReferenceEnv": (ReferenceEnv, {*CONTRACT, *PLAIN, "metadata", "render", "close"}),
 }
 
@@ -61,7 +67,7 @@ def _taken(base: str) -> set[str]:
 
 def _problem(file: str, line: int, cls: str, name: str, base: str) -> Problem:
     reason = f"{cls}.{name} overrides what {base} does by itself"
-    allowed = "environment and shows; the rules are kernel.pyx's" if base == "KernelEnv" else RULES
+    allowed = INSTEAD.get(base, RULES)
     remedy = f"define {allowed}"
     return Problem(file, line, "override", reason, remedy)
 

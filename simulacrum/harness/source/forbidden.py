@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from types import ModuleType
 
 from ..fingerprint import DISTRIBUTIONS
@@ -44,8 +45,10 @@ OUTSIDE = f"take it out; of the standard library packages use {', '.join(sorted(
 KNOWN = {*(name.lower() for name in DISTRIBUTIONS), "simulacrum", "__future__", "typing_extensions"}
 
 
-def problems(module: Module) -> Iterator[Problem]:
-    """Every import and use of what a package's results must not depend on."""
+def problems(module: Module, adopts: str | None = None) -> Iterator[Problem]:
+    """Every import and use of what a package's results must not depend on; ``adopts``: a distribution that is imported
+    rightly."""
+    known = KNOWN | modules_of(adopts) if adopts else KNOWN
     other = {"reference.py": ":fast", "fast.py": ":reference"}.get(module.file, "")
     passed = set(_annotations(module.tree)) if module.file == "checks.py" else set()  # rng: np.random.Generator
     if module.file == "render.py":
@@ -54,7 +57,7 @@ def problems(module: Module) -> Iterator[Problem]:
         if node in passed:
             continue
         line = getattr(node, "lineno", 0)
-        for reason, remedy in _found(module, node, other):
+        for reason, remedy in _found(module, node, other, known):
             yield Problem(module.file, line, "source", reason, remedy)
 
 
@@ -75,13 +78,18 @@ def _annotations(tree: ast.AST) -> Iterator[ast.AST]:
             yield from (part for part in ast.walk(node.annotation) if isinstance(part, (ast.Attribute, ast.Name)))
 
 
-def _found(module: Module, node: ast.AST, other: str) -> Iterator[tuple[str, str]]:
+def modules_of(distribution: str) -> set[str]:
+    """The names, in lower case, of the modules that a distribution brings; none where it is not installed."""
+    return {module.lower() for module, names in metadata.packages_distributions().items() if distribution in names}
+
+
+def _found(module: Module, node: ast.AST, other: str, known: set[str]) -> Iterator[tuple[str, str]]:
     if isinstance(node, ast.Import):
         for alias in node.names:
-            yield from _imported(alias.name)
+            yield from _imported(alias.name, known)
     elif isinstance(node, ast.ImportFrom):
         if not node.level:
-            yield from _imported(node.module or "")
+            yield from _imported(node.module or "", known)
         elif other and any(name == other or name.startswith(f"{other}.") for name in _targets(module, node)):
             yield f"imports {other[1:]}.py", "the two sides never import each other; write each from the spec"
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BUILTINS:
@@ -116,13 +124,13 @@ def _standard(dotted: str) -> str:
     return name if name in sys.stdlib_module_names else ""
 
 
-def _imported(name: str) -> Iterator[tuple[str, str]]:
+def _imported(name: str, known: set[str]) -> Iterator[tuple[str, str]]:
     top = name.split(".")[0]
     if top in MODULES or name == "numpy.random":
         yield f"imports {name}", DRAW
     elif top in sys.stdlib_module_names and top not in STANDARD:
         yield f"imports {name}, by which results could depend on the process or the machine", OUTSIDE
-    elif top.lower() not in KNOWN and top not in STANDARD:
+    elif top.lower() not in known and top not in STANDARD:
         yield (
             f"imports {name}, whose version and files the report does not cover",
             "put what it needs into the package",
