@@ -1,8 +1,8 @@
 """How fast adopted environments are: steps a second of each fast form, of EnvPool and of Gymnasium's ``SyncVectorEnv``.
 
-``python docs/original_rates.py [NAME ...]``: one thread, all sides of a game by turns in one process, random actions made
-beforehand, resets included. EnvPool (``pip install envpool``) is not among our dependencies; without it its columns are
-empty. The yardstick, Gymnasium's vector CartPole with N = 8,192, carries a figure to another machine; in M steps/s too.
+``python docs/original_rates.py [NAME ...]``: one thread, all sides of a game by turns in one process, random actions
+made beforehand, resets included. EnvPool (``pip install envpool``) is not among our dependencies; without it its columns
+are empty. The yardstick, Gymnasium's vector CartPole with N = 8,192, carries a figure to another machine; in M steps/s too.
 """
 
 from __future__ import annotations
@@ -44,8 +44,10 @@ GAMES = {
     "CliffWalking": Game("cliff_walking", None, "CliffWalking-v1", "CliffWalking-v1"),
     "Taxi": Game("taxi", None, "Taxi-v4", "Taxi-v3"),
     "Blackjack": Game("blackjack", None, "Blackjack-v1", "Blackjack-v1"),
-    "MiniGrid Empty 8x8": Game("minigrid_empty", None, "minigrid:MiniGrid-Empty-8x8-v0", "MiniGrid-Empty-8x8-v0"),
-    "MiniGrid DoorKey 8x8": Game("minigrid_door_key", None, "minigrid:MiniGrid-DoorKey-8x8-v0", "MiniGrid-DoorKey-8x8-v0"),
+    **{
+        f"MiniGrid {name}": Game(package, None, f"minigrid:MiniGrid-{name}-8x8-v0", f"MiniGrid-{name}-8x8-v0")
+        for name, package in (("Empty", "minigrid_empty"), ("DoorKey", "minigrid_door_key"))
+    },
 }
 
 
@@ -86,7 +88,8 @@ def main(names: list[str]) -> int:
         print(f"expected names of {', '.join(GAMES)}, got {', '.join(unknown)}", file=sys.stderr)
         return 2
     torch.set_num_threads(1)
-    print("| game | N | SyncVectorEnv | EnvPool | form | M steps/s | x EnvPool | x SyncVectorEnv | spread | yardstick |")
+    heads = ("game", "N", "SyncVectorEnv", "EnvPool", "form", "M steps/s", "x EnvPool", "x SyncVectorEnv", "spread")
+    print(f"| {' | '.join(heads)} | yardstick |")
     print("|---|--:|--:|--:|---|--:|--:|--:|--:|--:|", flush=True)
     for name in names or GAMES:
         for rows in SIZES:
