@@ -1,8 +1,9 @@
 """How fast adopted environments are: steps a second of each fast form, of EnvPool and of Gymnasium's ``SyncVectorEnv``.
 
 ``python docs/original_rates.py [NAME ...]``: one thread, all sides of a game by turns in one process, random actions
-made beforehand, resets included. EnvPool (``pip install envpool``) is not among our dependencies; without it its columns
-are empty. The yardstick, Gymnasium's vector CartPole with N = 8,192, carries a figure to another machine; in M steps/s too.
+made beforehand, resets included. EnvPool (``pip install envpool``) is not among our dependencies; without it its
+columns are empty. The yardstick, Gymnasium's vector CartPole with N = 8,192, carries a figure to another machine; it is
+in M steps/s too.
 """
 
 from __future__ import annotations
