@@ -12,11 +12,11 @@ from .errors import GateError, SimulacrumError
 from .registry import make_fast, register_known
 
 if TYPE_CHECKING:
-    from .originals import AdoptedEnv, Adoption, adopt
     from .checks import Fault, ScriptedPolicy, Symmetry
     from .collector import BatchCollector
     from .fast import FastEnv, tensor_state
     from .kernel import KernelEnv
+    from .originals import AdoptedEnv, Adoption, adopt
     from .reference import ReferenceEnv
     from .spec.environment import Environment
 

@@ -21,6 +21,7 @@ PUBLIC = {
     "simulacrum.bits": ["Digest", "exactly", "pair_shown", "raw", "same", "same_rows", "shown"],
     "simulacrum.checks": ["Fault", "ScriptedPolicy", "Symmetry"],
     "simulacrum.collector": ["BatchCollector"],
+    "simulacrum.compare": ["CompareError", "Comparison", "Intended", "Target", "compare", "replay"],
     "simulacrum.errors": [
         *("ActionError", "BuildError", "DrawError", "DrawTypeError", "GateError", "OutputError", "PackageError"),
         *("SeedError", "SimulacrumError", "SpaceError", "SpecError", "StateError"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from . import viewing
+from . import comparing, viewing
 from .arguments import TARGET, battery_seed, later, names, numbers, option, positive
 from .codes import complain
 
@@ -113,6 +113,7 @@ def parser() -> argparse.ArgumentParser:
     command.set_defaults(command=_freeze)
     _faults_parser(commands)
     _bench_parser(commands)
+    comparing.add(commands)
     viewing.add(commands)
     return parser
 

@@ -150,8 +150,8 @@ class Spec:
 
     @cached_property
     def observation_space(self) -> Space:
-        """The observation space. A Dict where the rows begin with ``key:``, a Tuple where they do with ``[0]:``, ``[1]:``
-        and so on."""
+        """The observation space. A Dict where the rows begin with ``key:``, a Tuple where they do with ``[0]:`` and
+        so on."""
         rows = self.table("observation").records()
         if len(rows) == 1 and ":" not in rows[0]["observation"]:
             return self._space(rows[0]["space"])
