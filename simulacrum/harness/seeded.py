@@ -45,11 +45,11 @@ def seeds_with(package: Package, phase: str, t: int, draws: Mapping[int, np.ndar
     seeds, found = np.zeros(number, np.uint64), np.zeros(number, np.bool_)
     if not slots:
         return seeds, ~found
-    wanted = _keys([draws[slot.number] for slot in slots])
+    wanted = _keys([_alike(draws[slot.number], slot) for slot in slots])
     for first in range(0, BATCH * BATCHES, BATCH):
         tried = torch.arange(first, first + BATCH, dtype=torch.int64)
         draw = Draw.at(tried, torch.zeros_like(tried), torch.full_like(tried, t))
-        drawn, places = np.unique(_keys([_drawn(draw, slot) for slot in slots]), return_index=True)
+        drawn, places = np.unique(_keys([_alike(_drawn(draw, slot), slot) for slot in slots]), return_index=True)
         at = np.searchsorted(drawn, wanted).clip(max=len(drawn) - 1)
         new = (drawn[at] == wanted) & ~found
         seeds[new], found = (places[at] + first)[new], found | new
@@ -62,6 +62,11 @@ def _drawn(draw: Draw, slot: Slot) -> np.ndarray:
     method, shape = getattr(draw, slot.distribution), {"shape": (slot.count,), **slot.options}
     made: torch.Tensor = method(slot.number, *slot.arguments, **({} if slot.distribution == "permutation" else shape))
     return made.numpy()
+
+
+def _alike(outcomes: np.ndarray, slot: Slot) -> np.ndarray:
+    """Outcomes that the rules do not tell apart as one number: of a uniform with cuts, its interval."""
+    return np.searchsorted(slot.cuts, outcomes, side="right") if slot.cuts else outcomes
 
 
 def _keys(columns: list[np.ndarray]) -> np.ndarray:

@@ -293,7 +293,8 @@ class Spec:
     def _check_least(self, values: dict[str, Any]) -> None:
         """Raise :class:`SpecError` for values that constants may not be given."""
         for name, value in values.items():
-            if name in self.least and not value >= self.least[name]:
+            each = value if isinstance(value, list) else [value]  # of a list, its elements
+            if name in self.least and not all(one >= self.least[name] for one in each):
                 raise SpecError(
                     f"{name} = {value!r}: expected {self.least[name]} at least, as the table of constants says"
                 )

@@ -14,9 +14,9 @@ from .rows import Field
 
 
 def resized(schema: bytes, spec: Spec) -> bytes:
-    """The schema with the shapes and bounds of a spec in its definitions ``state`` and ``action``, and where it has
-    such arrays in ``observation`` (also in the ``prefixItems`` of a Tuple), ``reward`` and ``died``; a trajectory is as
-    long as the step cap allows.
+    """The schema with the shapes and bounds of a spec in its definitions ``state`` and ``action``. Where it has such
+    arrays, also in ``observation`` (and in the ``prefixItems`` of a Tuple), ``reward`` and ``died``; where it has bounds
+    of an observation that is Discrete, these. A trajectory is as long as the step cap allows.
 
     Raises :class:`PackageError` for a schema that has no such parts.
     """
@@ -31,9 +31,13 @@ def resized(schema: bytes, spec: Spec) -> bytes:
         for name, shape in shapes.items():
             if name in parts:
                 _sized(parts[name], shape or ())
+        if isinstance(spec.observation_space, spaces.Discrete) and "observation" in parts:
+            _counted(parts["observation"], spec.observation_space)
         if isinstance(spec.observation_space, spaces.Tuple) and "observation" in parts:
             for part, space in zip(parts["observation"]["prefixItems"], spec.observation_space.spaces, strict=True):
                 _sized(part, space.shape or ())
+                if isinstance(space, spaces.Discrete):
+                    _counted(part, space)
         _capped(parts["trajectory"]["properties"]["steps"], spec.max_episode_steps)
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise PackageError(
@@ -48,6 +52,13 @@ def _sized(part: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
         part["minItems"] = part["maxItems"] = size
         part = part["items"]
     return part
+
+
+def _counted(part: dict[str, Any], space: spaces.Discrete) -> None:
+    """The bounds of a Discrete part, where it has any."""
+    for name, bound in (("minimum", space.start), ("maximum", space.start + space.n - 1)):
+        if name in part:
+            part[name] = int(bound)
 
 
 def _capped(steps: dict[str, Any], cap: int | None) -> None:
