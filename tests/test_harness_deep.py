@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import socket
+import sys
 import threading
-import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from clusters import Noted, cluster
+from edited import edited
 
 from simulacrum.cli import main
-from simulacrum.harness import deep
+from simulacrum.errors import SimulacrumError
+from simulacrum.harness import deep, executors
 from simulacrum.harness.evidence import evidence, words
 from simulacrum.harness.finding import Finding
 from simulacrum.harness.profile import QUICK
@@ -24,22 +31,23 @@ from simulacrum.spec import Package
 
 TOYWALK = Path(__file__).resolve().parents[1] / "envs" / "toywalk"
 TINY = replace(QUICK, transitions=500, search=(1, 64, 5), sizes={7: (7, 50)}, sweep=(64, 80), independence=(65, 40))
+SHARDS = 3  # of a run in which a process is killed
 
 
 class Fake:
-    """An executor that runs nothing; the first try of shard 2 is lost."""
+    """An executor that runs nothing; shard 4 has a finding."""
 
     def __init__(self, width: int = 3) -> None:
-        self.width, self.waiting, self.submitted, self.closed = width, [], [], False
+        self.width, self.closed = width, False
+        self.waiting: list[deep.Shard] = []
+        self.submitted: list[int] = []
 
     def submit(self, shard: deep.Shard) -> None:
         self.waiting.append(shard)
         self.submitted.append(shard.number)
 
-    def finished(self) -> tuple[deep.Shard, CheckResult | None]:
+    def finished(self) -> tuple[deep.Shard, CheckResult]:
         shard = self.waiting.pop()
-        if shard.number == 2 and self.submitted.count(2) == 1:
-            return shard, None
         findings = [Finding(shard.check, "wrong")] if shard.number == 4 else []
         outcome = "failed" if findings else "passed"
         return shard, CheckResult(shard.check, outcome, 0.5, {"transitions": 10, "episodes": 5}, [], findings)
@@ -61,12 +69,12 @@ def test_shards_take_every_check_with_ever_new_seeds() -> None:
     assert len(set(first)) == len(first)
 
 
-def test_a_run_goes_on_where_it_stopped_and_runs_again_what_was_lost(state: Path) -> None:
-    package, told = Package.read(TOYWALK), []
+def test_a_run_goes_on_where_it_stopped(state: Path) -> None:
+    package = Package.read(TOYWALK)
+    told: list[deep.Done] = []
     ledger, executor = deep.Ledger(package, None, 7), Fake()
     deep.run_deep(ledger, executor, told.append, limit=5)
     assert executor.closed
-    assert executor.submitted.count(2) == 2
     assert len(told) == len(ledger.done) == 5
     with ledger.file.open("a") as file:
         file.write('{"shard": [99, ')  # cut short by a power failure
@@ -100,6 +108,7 @@ ODD_LINES = [
     *({**GOOD, "outcome": outcome} for outcome in ("PASS?", [1], None)),
     {**GOOD, "seconds": "1"},
     {**GOOD, "findings": None},
+    *({**GOOD, "findings": [one]} for one in (1, {"check": "x"}, {"check": "x", "message": 1})),
     {**GOOD, "more": 1},
     {"shard": GOOD["shard"]},
 ]
@@ -150,38 +159,157 @@ def test_interrupted_it_loses_nothing_and_closes(state: Path) -> None:
     assert len(deep.Ledger(Package.read(TOYWALK), 1, 1).done) == 1
 
 
-def test_a_process_that_is_killed_costs_what_it_ran_and_no_more(state: Path) -> None:
-    package = Package.read(TOYWALK)
-    executor = deep.Local(deep.Work(package, TINY), 1)
-    killed = threading.Event()
+def holding(folder: Path) -> Package:
+    """Toywalk, where a file ``hold`` makes the first process that sees it wait in the middle of a shard until it is
+    killed: it takes the file away and writes its number to ``held``.
+    """
+    wait = (
+        "\nimport os, time\nfrom pathlib import Path\n"
+        f"HERE = Path({str(folder)!r})\n"
+        "try:\n    (HERE / 'hold').rename(HERE / 'holding')\nexcept FileNotFoundError:\n    pass\n"
+        "else:\n    (HERE / 'holding').write_text(str(os.getpid()))\n"
+        "    (HERE / 'holding').rename(HERE / 'held')\n    time.sleep(600)\n"
+    )
+    return edited(folder, "toywalk", ("reference.py", "import numpy as np\n", "import numpy as np\n" + wait))
+
+
+@contextmanager
+def killer(folder: Path) -> Iterator[list[int]]:
+    """Gives the process that waits SIGKILL, by its own number, while the block runs; yields whom it killed."""
+    killed: list[int] = []
+    over = threading.Event()
 
     def kill() -> None:
-        while not executor._pool._processes:
-            time.sleep(0.05)
-        os.kill(next(iter(executor._pool._processes)), signal.SIGKILL)
-        killed.set()
+        while not (killed or over.wait(0.05)):
+            if (folder / "held").exists():
+                killed.append(int((folder / "held").read_text()))
+                os.kill(killed[0], signal.SIGKILL)
 
-    threading.Thread(target=kill).start()
-    ledger, told = deep.Ledger(package, 1, 1), []
-    deep.run_deep(ledger, executor, told.append, limit=2)
-    assert killed.is_set()
-    assert {done.outcome for done in told} == {"passed"}
-    assert sorted(ledger.done) == [0, 1]
-
-
-def test_on_ray_the_shards_come_to_the_same(state: Path) -> None:
-    ray: Any = pytest.importorskip("ray", reason="Ray is an extra: pip install 'simulacrum[ray]'")
-    package = Package.read(TOYWALK)
-    work = deep.Work(package, TINY)
-    here = work(deep.shard(0, 1))
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    thread = threading.Thread(target=kill, daemon=True)
+    thread.start()
     try:
-        ledger, told = deep.Ledger(package, 1, 1), []
-        deep.run_deep(ledger, deep.OnRay(work, "auto"), told.append, limit=1)
+        yield killed
     finally:
-        ray.shutdown()
-    assert told[0].counts == here.counts
-    assert told[0].outcome == here.outcome == "passed"
+        over.set()
+        thread.join()
+
+
+def merged(ledger: deep.Ledger) -> Any:
+    """All that a deep run tells at its end."""
+    return ledger.totals(), ledger.merged()
+
+
+class Here(Fake):
+    """Runs shards in this process."""
+
+    def __init__(self, work: executors.Work) -> None:
+        super().__init__(1)
+        self.work = work
+
+    def finished(self) -> tuple[deep.Shard, CheckResult]:
+        shard = self.waiting.pop()
+        return shard, self.work(shard)
+
+
+@pytest.fixture(scope="module")
+def ray() -> Iterator[Any]:
+    """One cluster for the module."""
+    with cluster() as begun:
+        yield begun
+
+
+@pytest.fixture(params=["processes", "ray"])
+def where(request: pytest.FixtureRequest) -> Callable[[executors.Work], deep.Executor]:
+    """Makes an executor of each kind, with two processes."""
+    if request.param == "processes":
+        return lambda work: executors.Local(work, 2)
+    request.getfixturevalue("ray")
+    return lambda work: executors.OnRay(work, "local")
+
+
+def test_a_process_that_is_killed_costs_its_own_shard_alone(state: Path, where: Any) -> None:
+    """It really gets SIGKILL in the middle of a shard: that one is begun again, no other is, and nothing of the end
+    differs from an undisturbed run in one process."""
+    package = holding(state)
+    told: list[deep.Done] = []
+    calm = deep.Ledger(package, 1, 1)
+    deep.run_deep(calm, Here(executors.Work(package, TINY)), lambda done: None, limit=SHARDS)
+    expected = merged(calm)
+    calm.file.unlink()
+    (state / "hold").touch()
+    work, ledger = Noted(package, TINY, notes=state / "begun"), deep.Ledger(package, 1, 1)
+    with killer(state) as killed:
+        deep.run_deep(ledger, where(work), told.append, limit=SHARDS)
+    (lost,) = [shard for shard, process in work.lines() if process in killed]
+    assert work.begun() == {shard: 1 + (shard == lost) for shard in range(SHARDS)}
+    assert sorted(done.shard.number for done in told) == list(range(SHARDS))
+    assert merged(ledger) == expected
+
+
+def test_a_shard_whose_process_always_dies_is_a_finding(state: Path, where: Any) -> None:
+    """Told after three tries, and the run goes on."""
+    dying = "\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    package = edited(state, "toywalk", ("reference.py", "import numpy as np\n", "import numpy as np\n" + dying))
+    work, ledger = Noted(package, TINY, notes=state / "begun"), deep.Ledger(package, 1, 1)
+    deep.run_deep(ledger, where(work), lambda done: None, limit=1)
+    assert work.begun() == {0: 3}
+    (one,) = ledger.merged()
+    assert "died, 3 times out of 3" in one.finding.message
+    assert one.finding.replay.endswith("-k transitions --seed 1")
+
+
+def test_findings_of_one_kind_are_told_once(state: Path) -> None:
+    """That of the first shard, whichever ended first; numbers differ with every seed, words and fields do not."""
+    ledger = deep.Ledger(Package.read(TOYWALK), 1, 1)
+    for number, field, message in ((12, "x", "got 1.5e3"), (2, "x", "got 7"), (22, "y", "got 7"), (32, "x", "was 7")):
+        finding = Finding("differential", message, field=field, seed=number)
+        ledger.add(deep.Done(deep.shard(number, 1), "failed", 1.0, {}, [finding.as_dict()]))
+    told = [(one.finding.seed, one.finding.message, one.shards) for one in ledger.merged()]
+    assert told == [(2, "got 7", [2, 12]), (22, "got 7", [22]), (32, "was 7", [32])]
+
+
+def test_on_ray_findings_come_home(state: Path, ray: Any) -> None:
+    """From every shard that has one, with its case's file here, though another machine wrote it."""
+    package = edited(state, "toywalk", ("fast.py", "self.float32(L)", "self.float32(L + 1)"))
+    ledger = deep.Ledger(package, 1, 1)
+    deep.run_deep(ledger, executors.OnRay(executors.Work(package, TINY), "local"), lambda done: None, limit=4)
+    found = ledger.merged()
+    assert {"differential", "auto_reset"} <= {one.finding.check for one in found}
+    assert all(one.finding.check == deep.shard(number, 1).check for one in found for number in one.shards)
+    assert all(Path(one.finding.file).parent == package.path / "failures" for one in found)
+    assert all(Path(one.finding.file).is_file() for one in found)
+    work = executors.Work(package, TINY)
+    result, files = executors._with_files(work, deep.shard(2, 1))
+    Path(result.findings[0].file).unlink()
+    away = replace(result, findings=[replace(result.findings[0], file="/elsewhere/failures/differential-seed1-1.json")])
+    home = executors._at_home(package, away, files)
+    assert home.findings == result.findings
+    assert Path(home.findings[0].file).read_bytes() == files[0]
+
+
+def test_on_ray_what_no_worker_can_run_ends_the_run(state: Path, ray: Any) -> None:
+    """Another framework there: refused, with what differs, where it would run the shard again without end."""
+    work = executors.Work(Package.read(TOYWALK), TINY, code={**executors._code(), "torch": "1.0"})
+    ledger = deep.Ledger(Package.read(TOYWALK), 1, 1)
+    with pytest.raises(SimulacrumError, match=r"expected the cluster to run shard 0 .*changed torch"):
+        deep.run_deep(ledger, executors.OnRay(work, "local"), lambda done: None, limit=1)
+    assert ledger.done == {}
+    assert ray.is_initialized()  # a connection that was there before stays
+
+
+def test_no_cluster_and_no_ray_say_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray: Any = pytest.importorskip("ray", reason="Ray is an extra: pip install 'simulacrum[ray]'")
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    work = executors.Work(Package.read(TOYWALK), TINY)
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(SimulacrumError, match=r"running Ray cluster.*ray start --head"):
+            executors.OnRay(work, f"127.0.0.1:{taken.getsockname()[1]}")
+    with pytest.raises(SimulacrumError, match="nonsense: expected the address"):
+        executors.OnRay(work, "nonsense")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(SimulacrumError, match=re.escape("pip install 'simulacrum[ray]'")):
+        executors.OnRay(work, "auto")
 
 
 def test_the_command_refuses_what_does_not_go_with_it(capsys: pytest.CaptureFixture[str]) -> None:

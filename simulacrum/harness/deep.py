@@ -1,33 +1,27 @@
 """The deep profile: shards of the battery with ever new seeds until it is stopped, on all cores or on a Ray cluster.
 
-A shard is one check with one seed. Finished shards go into a ledger, from which a later run goes on; a shard whose
-process died is run again.
+A shard is one check with one seed. Finished shards go into a ledger, from which a later run goes on. An executor
+(:mod:`.executors`) runs them, and runs a shard again whose process died.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from ..errors import SimulacrumError
 from ..spec import Package
 from . import fingerprint
 from .evidence import evidence
+from .finding import Finding
 from .json_lines import add_line, read_lines
 from .places import state_folder
-from .profile import Profile
 from .report import CheckResult
-from .workers import end, leave_interrupts
 
 CHECKS = (  # those that see more with another seed
     "transitions",
@@ -42,6 +36,7 @@ CHECKS = (  # those that see more with another seed
     "forms",
 )
 OUTCOMES = ("passed", "failed", "not_applicable")
+NUMBER = re.compile(r"[-+]?\d[\d.]*(e[-+]?\d+)?")
 
 
 class Shard(NamedTuple):
@@ -50,6 +45,13 @@ class Shard(NamedTuple):
     number: int
     check: str
     seed: int
+
+
+class Merged(NamedTuple):
+    """A finding, and the numbers of the shards that found it or one of the same :func:`kind`, in order."""
+
+    finding: Finding
+    shards: list[int]
 
 
 class Done(NamedTuple):
@@ -65,6 +67,13 @@ class Done(NamedTuple):
 def shard(number: int, seed: int) -> Shard:
     """The shard of a number, in a run that began with ``seed``."""
     return Shard(number, CHECKS[number % len(CHECKS)], (seed + number // len(CHECKS)) % 2**32)
+
+
+def kind(finding: Finding) -> tuple[str, ...]:
+    """What findings of one fault share: the check, the field, the rule, and their words, without the numbers in them,
+    which are others with every seed."""
+    words = (re.sub(r"\s", "", NUMBER.sub("#", text)) for text in (finding.message, finding.hint))
+    return finding.check, finding.field, finding.rule, *words
 
 
 class Ledger:
@@ -117,6 +126,16 @@ class Ledger:
             }
         return found
 
+    def merged(self) -> list[Merged]:
+        """The findings of all shards, one of each kind: in the order of the shards, whichever ended first."""
+        found: dict[tuple[str, ...], Merged] = {}
+        for number in sorted(self.done):
+            for finding in (Finding(**content) for content in self.done[number].findings):
+                merged = found.setdefault(kind(finding), Merged(finding, []))
+                if number not in merged.shards:
+                    merged.shards.append(number)
+        return list(found.values())
+
 
 def _is_run(file: Path) -> bool:
     """Whether a file's name is a first seed, so that it is no stray one."""
@@ -138,135 +157,50 @@ def _done(content: dict[str, Any], seed: int) -> Done | None:
         and isinstance(counts, dict)
         and all(type(count) is int and count >= 0 for count in counts.values())
         and isinstance(done.findings, list)
+        and all(map(_is_finding, done.findings))
     )
     return done._replace(shard=shard(number, seed)) if sound else None
+
+
+def _is_finding(content: Any) -> bool:
+    """Whether it is what :meth:`Finding.as_dict` gives: texts, and whole numbers where the default is None."""
+    kinds = {one.name: int if one.default is None else str for one in fields(Finding)}
+    return (
+        isinstance(content, dict)
+        and {"check", "message"} <= content.keys() <= kinds.keys()
+        and all(type(value) is kinds[name] for name, value in content.items())
+    )
 
 
 class Executor(Protocol):
     """Runs shards somewhere."""
 
-    width: int
+    @property
+    def width(self) -> int:
+        """How many shards may be begun and not finished."""
 
     def submit(self, shard: Shard) -> None:
         """Begin a shard."""
 
-    def finished(self) -> tuple[Shard, CheckResult | None]:
-        """Wait for any shard; without a result where its process died."""
+    def finished(self) -> tuple[Shard, CheckResult]:
+        """Wait for any shard; one whose process died is begun again meanwhile."""
 
     def close(self) -> None:
         """End what still runs."""
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a process needs to run shards: the package, whose bytes go with it, so that it sees what was read here."""
-
-    package: Package
-    profile: Profile
-
-    def __call__(self, shard: Shard) -> CheckResult:
-        """Run a shard."""
-        from .runner import run_check
-
-        return run_check(shard.check, self.package, self.profile.seeded(shard.seed))
-
-
-class Local:
-    """Spawned processes, one a core."""
-
-    def __init__(self, work: Work, width: int | None = None) -> None:
-        self.work = work
-        self.width = width or (
-            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        )
-        self._running: dict[Future[CheckResult], Shard] = {}
-        self._pool = self._new_pool()
-
-    def _new_pool(self) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.width, context, leave_interrupts)
-
-    def submit(self, shard: Shard) -> None:
-        """Begin a shard."""
-        try:
-            future = self._pool.submit(self.work, shard)
-        except BrokenProcessPool:  # a process was killed, and its pool is of no more use
-            self._pool = self._new_pool()
-            future = self._pool.submit(self.work, shard)
-        self._running[future] = shard
-
-    def finished(self) -> tuple[Shard, CheckResult | None]:
-        """Wait for any shard; without a result where its process died, which costs what ran beside it as well."""
-        future = next(iter(wait(self._running, return_when=FIRST_COMPLETED).done))
-        shard = self._running.pop(future)
-        try:
-            return shard, future.result()
-        except BrokenProcessPool:
-            return shard, None
-
-    def close(self) -> None:
-        """End what still runs."""
-        end(self._pool)
-
-
-class OnRay:
-    """Tasks of a Ray cluster, two for each of its CPUs waiting at most. Ray itself runs a task again whose worker died.
-
-    Args:
-        work: what to run.
-        address: of the cluster, as ``ray.init`` takes it (``auto`` finds a running one).
-    """
-
-    def __init__(self, work: Work, address: str) -> None:
-        try:
-            import ray
-        except ImportError:
-            raise SimulacrumError(
-                "--ray: expected Ray to be installed; install it with: pip install 'simulacrum[ray]'"
-            ) from None
-        self._ray: Any = ray
-        ray.init(address=address, ignore_reinit_error=True, log_to_driver=False)
-        self._task = ray.remote(num_cpus=1, max_retries=3)(Work.__call__)
-        self._work = ray.put(work)
-        self.width = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
-        self._running: dict[Any, Shard] = {}
-
-    def submit(self, shard: Shard) -> None:
-        """Begin a shard."""
-        self._running[self._task.remote(self._work, shard)] = shard
-
-    def finished(self) -> tuple[Shard, CheckResult | None]:
-        """Wait for any shard; without a result where its worker died again and again."""
-        (reference,), _ = self._ray.wait(list(self._running), num_returns=1)
-        shard = self._running.pop(reference)
-        try:
-            result: CheckResult = self._ray.get(reference)
-        except self._ray.exceptions.RayError:
-            return shard, None
-        return shard, result
-
-    def close(self) -> None:
-        """Leave the cluster; its tasks end with this driver."""
-        self._ray.shutdown()
 
 
 def run_deep(ledger: Ledger, executor: Executor, finished: Callable[[Done], None], limit: int | None = None) -> None:
     """Run the shards that a ledger lacks, until interrupted (or ``limit`` of them are done)."""
     waiting, running, done = ledger.missing(), 0, 0
-    lost: list[Shard] = []
     try:
         while limit is None or done < limit:
             while running < executor.width and (limit is None or done + running < limit):
-                executor.submit(lost.pop() if lost else next(waiting))
+                executor.submit(next(waiting))
                 running += 1
             part, result = executor.finished()
-            running -= 1
-            if result is None:
-                lost.append(part)
-                continue
+            running, done = running - 1, done + 1
             findings = [finding.as_dict() for finding in result.findings]
             ledger.add(Done(part, result.outcome, result.seconds, result.counts, findings))
             finished(ledger.done[part.number])
-            done += 1
     finally:
         executor.close()
