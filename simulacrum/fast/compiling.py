@@ -39,7 +39,7 @@ INDUCTOR_OPTIONS: dict[str, dict[str, Any]] = {
 }
 LANES = " lanes"
 COMPILED = ("_advance", "_advance_masked", "_renew_rows", "_renew_masked")
-DROPPED_ON_PICKLING = (*COMPILED, "_collector", "_constants", "_core", "_lanes", "_packed", "_places")
+DROPPED_ON_PICKLING = (*COMPILED, "_collector", "_constants", "_core", "_lanes", "_packed", "_places", "_tables")
 
 
 class Compiling(EnvBase):
@@ -50,6 +50,7 @@ class Compiling(EnvBase):
     _carry: Carry | None
     _next_seeds: Tensor | None
     _constants: dict[Any, Tensor]
+    _tables: dict[Any, Tensor]
     _compile_options: dict[str, Any] | None
     _lanes: Lanes | None = None
     _packed: dict[torch.dtype, Tensor]  # scalar constants by dtype, which a graph takes as one input, and their places
@@ -105,6 +106,7 @@ class Compiling(EnvBase):
         """Move to a device, the running episodes included."""
         super().to(device)
         self._constants.clear()
+        self._tables.clear()
         self._action_checker = ActionChecker(self.environment.action_space, self.device)
         if self._carry is not None:
             fields, *clock = self._carry
@@ -121,7 +123,7 @@ class Compiling(EnvBase):
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
-        self._constants = {}
+        self._constants, self._tables = {}, {}
         self._core = Core(self)
         probe(self)
         self._use(self._core)

@@ -20,6 +20,7 @@ from ..spec.state import field_names, state_class
 from .access import StateAccess
 from .actions import ActionChecker
 from .compiling import Compiling, padded_rows
+from .constants import Constants
 from .core import Carry, Core, Fields, Outcome, select, select_fields
 from .made_specs import MadeSpecs
 from .plain import OUTCOME, PlainSteps
@@ -44,7 +45,7 @@ class _FastMeta(_EnvPostInit):
 pickle_by_loader(_FastMeta)
 
 
-class FastEnv(PlainSteps, StateAccess, Compiling, MadeSpecs, Generic[StateT], metaclass=_FastMeta):
+class FastEnv(PlainSteps, StateAccess, Constants, Compiling, MadeSpecs, Generic[StateT], metaclass=_FastMeta):
     """N instances that advance together: a :func:`~simulacrum.tensor_state` ``State`` and three pure functions.
 
     A subclass sets ``environment`` and writes :meth:`initial`, :meth:`transition` and :meth:`observation` over tensors
@@ -130,6 +131,7 @@ class FastEnv(PlainSteps, StateAccess, Compiling, MadeSpecs, Generic[StateT], me
         self.is_closed = False
         self._rows = size.numel()
         self._constants: dict[Any, Tensor] = {}
+        self._tables: dict[Any, Tensor] = {}
         self._carry: Carry | None = None
         self._compile_options: dict[str, Any] | None = None
         self._agents = self.environment.agents
@@ -173,34 +175,6 @@ class FastEnv(PlainSteps, StateAccess, Compiling, MadeSpecs, Generic[StateT], me
     def info(self, state: StateT) -> dict[str, Tensor]:
         """Further values [N, ...] of any dtype, shown under ``("info", name)``."""
         return {}
-
-    def float32(self, value: float | Sequence[Any]) -> Tensor:
-        """A constant, or nested lists of them, as a float32 tensor [] or [...] on the environment's device.
-
-        Exact, independent of the default dtype, and division by it is a true division on every device.
-        """
-        return self.constant(value, torch.float32)
-
-    def float64(self, value: float | Sequence[Any]) -> Tensor:
-        """The same in float64, [] or [...]."""
-        return self.constant(value, torch.float64)
-
-    def int32(self, value: int | Sequence[Any]) -> Tensor:
-        """The same in int32, [] or [...]."""
-        return self.constant(value, torch.int32)
-
-    def constant(self, value: Any, dtype: torch.dtype) -> Tensor:
-        """The same in any dtype, from arrays too: [] or [...]. Constants are made once; never write to one."""
-        value = value.tolist() if hasattr(value, "tolist") else value
-        key = (repr(value), dtype)
-        if torch.compiler.is_compiling() and key in self._places:
-            return self._packed[dtype][self._places[key]]  # a number in the code would turn divisions into products
-        found = self._constants.get(key)
-        if found is None:
-            found = torch.tensor(value, dtype=dtype, device=self.device)
-            if not torch.compiler.is_compiling():
-                self._constants[key] = found
-        return found
 
     # ------------------------------------------------------------------ TorchRL's API
 

@@ -180,7 +180,7 @@ class World:
             field, row, *values = found
             one, other = values if isinstance(values[0], str) else bits.pair_shown(*values)
             self._fail(f"the two sides differ {when}", row, drawn, states, actions, (field, one, other))
-        law = broken(self.package, reference)
+        law = broken(self.package, reference, states if self.package.spec.adopts else None)
         if law is not None:
             row, message = law
             self._fail(f"{message} {when}, on both sides: {_shown(reference, row)}", row, drawn, states, actions)

@@ -11,10 +11,11 @@ from ..spec import Package
 from .records import Record, observation_names, state_namespace
 
 
-def laws(package: Package, record: Record) -> Iterator[tuple[np.ndarray, str]]:
+def laws(package: Package, record: Record, before: Record | None = None) -> Iterator[tuple[np.ndarray, str]]:
     """(in which rows it holds: bool [N], what it means where it does not) for each law of a record's states.
 
-    Where the record is that of a step, an episode must have terminated exactly when a declared cause is there.
+    Where the record is that of a step, an episode must have terminated exactly when a declared cause is there; but one
+    that was there ``before`` the step, where those states are given, may stay there.
     """
     state = state_namespace(package, record)
     for invariant in package.checks.INVARIANTS:
@@ -26,16 +27,23 @@ def laws(package: Package, record: Record) -> Iterator[tuple[np.ndarray, str]]:
         yield _inside(record[name], *bounds(space)), f"{name} is outside {space}"
     if "terminated" in record:
         terminated = record["terminated"]
-        there = np.zeros(len(terminated), np.bool_)
-        for one in causes(package, record).values():
-            there |= one
+        there = _ended(package, record)
+        stays = np.zeros(len(terminated), np.bool_) if before is None else _ended(package, before)
         yield there | ~terminated, "terminated without a declared cause"
-        yield ~there | terminated, "a termination cause is there, but terminated is False"
+        yield ~there | terminated | stays, "a termination cause is there, but terminated is False"
 
 
-def broken(package: Package, record: Record) -> tuple[int, str] | None:
+def _ended(package: Package, record: Record) -> np.ndarray:
+    """Whether any termination cause is there: bool [rows]."""
+    there = np.zeros(len(record["clock.t"]), np.bool_)
+    for one in causes(package, record).values():
+        there |= one
+    return there
+
+
+def broken(package: Package, record: Record, before: Record | None = None) -> tuple[int, str] | None:
     """(row, message) of the first law that a record breaks; None where all hold."""
-    for holds, message in laws(package, record):
+    for holds, message in laws(package, record, before):
         if not holds.all():
             return int(np.argmin(holds)), message
     return None

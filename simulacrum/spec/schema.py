@@ -15,8 +15,8 @@ from .rows import Field
 
 def resized(schema: bytes, spec: Spec) -> bytes:
     """The schema with the shapes and bounds of a spec in its definitions ``state`` and ``action``. Where it has such
-    arrays, also in ``observation`` (and in the ``prefixItems`` of a Tuple), ``reward`` and ``died``; where it has bounds
-    of an observation that is Discrete, these. A trajectory is as long as the step cap allows.
+    arrays, also in ``observation`` (and in the ``prefixItems`` of a Tuple), ``reward`` and ``died``; where it has
+    bounds of an observation that is Discrete, these. A trajectory is as long as the step cap allows.
 
     Raises :class:`PackageError` for a schema that has no such parts.
     """

@@ -145,8 +145,12 @@ def _judge(
         found = _difference(context, played)
         context.count("values tried")
         if found:
+            own = context.package.spec.adopts is not None and "reference.py" in still  # no option of the original
+            if own and excuses.accepts(constant.label):
+                return None
             blamed = f"; {still[0]} shows what it showed before: is the number written there?" if still else ""
-            context.problem(f"{change} the two sides differ: {found}{blamed}")
+            offered = f" Where the original has no option for it, {excuses.offer(constant.label)}" if own else ""
+            context.problem(f"{change} the two sides differ: {found}{blamed}{offered}")
             return None
         context.count("transitions", ROWS * (STEPS + LAST))
         if not still:
