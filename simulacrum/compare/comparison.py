@@ -11,13 +11,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..errors import SimulacrumError
 from ..harness.places import write_atomically
 from .case import FORMAT, Case, Difference, Finding
 from .checks import CHECKS, PROBES
 from .errors import CompareError
 from .intended import Intended, applied, documented
 from .pair import Pair, mode_named
-from .run import FAILED, CheckResult, Run, tried
+from .run import FAILED, CheckResult, Run, raised, tried
 from .targets import Target
 
 LIBRARIES = ("gymnasium", "numpy", "torch", "torchrl", "envpool", "gymnax", "jax")
@@ -129,7 +130,7 @@ def compare(
     unknown = [name for name in names if name not in CHECKS]
     if unknown:
         raise CompareError(f"checks: expected some of {', '.join(CHECKS)}, got {', '.join(unknown)}")
-    pair.prepare()
+    _prepare(pair)
     known = [*intended, *documented()]
     comparison, shared = Comparison(pair, seed), {}  # type: ignore[var-annotated]
     for name in names:
@@ -155,13 +156,23 @@ def replay(file: Path) -> tuple[Finding, list[Difference]]:
     pair = Pair(
         Target(**content["reference"]), Target(**content["candidate"]), tuple(content["state"]), content["autoreset"]
     )
-    pair.prepare()
+    _prepare(pair)
     told = {name: finding[name] for name in ("row", "step", "reference", "candidate", "ulps") if name in finding}
     if "labels" in finding:
         told["labels"] = tuple(finding["labels"])
     was = Difference(finding["subject"], finding["message"], **told)
     saved = Finding(finding["check"], was, case, finding.get("intended", ""), str(file))
     return saved, tried(PROBES[case.probe], pair, case)
+
+
+def _prepare(pair: Pair) -> None:
+    """Raises CompareError where one of the two raises while it is found out how it is seeded and begins anew."""
+    try:
+        pair.prepare()
+    except SimulacrumError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise CompareError(f"trying how it is seeded and begins anew: {raised(pair, error)}") from error
 
 
 def target(what: str | Target | Callable[..., Any]) -> Target:
@@ -210,4 +221,7 @@ def _content(file: Path) -> dict[str, Any]:
         isinstance(finding.get(key), str) for key in ("check", "subject", "message")
     ):
         raise CompareError(f"{file}: finding: expected an object with check, subject, message and case")
+    labels = finding.get("labels", ["", ""])
+    if not isinstance(labels, list) or [type(label) for label in labels] != [str, str]:
+        raise CompareError(f"{file}: finding: labels: expected two texts, got {labels!r}")
     return content

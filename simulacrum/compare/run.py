@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import SimulacrumError
 from .case import Case, Difference, Finding
+from .errors import CompareError
 from .pair import Pair
 from .shrink import Probe, shrink
 
@@ -56,7 +57,9 @@ class Run:
         self.progress: Callable[[float], None] = lambda share: None
 
     def check(self, name: str, function: Callable[[Run], None]) -> CheckResult:
-        """Run a check; an error of a candidate or reference is a finding of its own."""
+        """Run a check; an error of a candidate or reference in a case is a finding of its own.
+
+        Raises :class:`~simulacrum.compare.CompareError` for one beside the cases."""
         self.result = CheckResult(name)
         began = time.monotonic()
         try:
@@ -65,6 +68,10 @@ class Run:
             self.result.notes.insert(0, str(reason))
             if not self.result.findings:
                 self.result.outcome = NOT_APPLICABLE
+        except SimulacrumError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise CompareError(f"{name}: {raised(self.pair, error)}") from error
         if self.result.findings:
             self.result.outcome = FAILED
         self.result.seconds = time.monotonic() - began
@@ -112,11 +119,19 @@ class Run:
             self.result.notes.append(text)
 
 
+def raised(pair: Pair, error: BaseException) -> str:
+    """An error of one of the two, in words."""
+    return (
+        f"{pair.candidate.text} or {pair.reference.text} raised {type(error).__name__}: {str(error)[:300]}; expected "
+        "what Gymnasium's and TorchRL's environments return, of the rows asked for"
+    )
+
+
 def tried(probe: Probe, pair: Pair, case: Case) -> list[Difference]:
     """What a probe shows; an error that a candidate raises is a difference too."""
     try:
         return probe(pair, case)
     except (SimulacrumError, NotApplicable):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return [Difference(RAISED, f"{type(error).__name__}: {str(error)[:300]}")]

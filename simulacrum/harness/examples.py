@@ -154,6 +154,8 @@ def _draws(context: Context, where: str, asked: Asked, draws: dict[int, Any], si
         count = np.size(draws[number]) if slot.at_most else slot.count  # what the example states
         if adopted and slot.at_most and times < count:
             continue
+        if slot.at_most and times > count and side.name != "reference.py":  # tensors draw all, and mask
+            continue
         if times != count and slot.distribution != "permutation":
             context.problem(f"{where}: slot {slot.name} is drawn {times} times, spec.md says {count}")
 
@@ -213,7 +215,7 @@ class _FastSide:
         self.package, self.env = package, package.fast(batch_size=[1], seed=0)
 
     def transition(self, state: State, action: np.ndarray, draws: dict[int, Any]) -> tuple[Values, Asked]:
-        draw = FixedDraw(draws, _row)
+        draw = FixedDraw(self._beyond(draws), _row)
         fields = {name: torch.from_numpy(value[None].copy()) for name, value in state.items() if name != "t"}
         core, t = self.env._core, torch.tensor([int(state["t"])])
         after, reward, terminated = self.env.transition(
@@ -223,10 +225,20 @@ class _FastSide:
         return {**values, "reward": reward[0].numpy(), "terminated": terminated[0].numpy()}, draw.asked
 
     def initial(self, draws: dict[int, Any]) -> tuple[Values, Asked]:
-        draw = FixedDraw(draws, _row)
+        draw = FixedDraw(self._beyond(draws), _row)
         state = self.env.initial(draw)
         fields = {name: getattr(state, name) for name in self.env._field_names}
         return self._view(fields, torch.zeros(1, dtype=torch.int64)), draw.asked
+
+    def _beyond(self, draws: dict[int, Any]) -> dict[int, Any]:
+        """The stated outcomes; of a slot that is drawn at most so often any others behind them, which a tensor form
+        draws for all rows and masks."""
+        filled = dict(draws)
+        for slot in self.package.spec.slots.values():
+            if slot.at_most and slot.distribution != "permutation":
+                stated = np.ravel(draws.get(slot.number, [])).tolist()
+                filled[slot.number] = stated + [0] * (slot.count - len(stated))
+        return filled
 
     def _view(self, fields: Values, t: torch.Tensor) -> Values:
         values = {f"state {name}": value[0].numpy() for name, value in fields.items()}

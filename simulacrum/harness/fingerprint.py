@@ -7,6 +7,8 @@ part is taken once a process.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
+import json
 import os
 import platform
 import re
@@ -52,13 +54,18 @@ def hashes(files: Mapping[str, bytes]) -> dict[str, str]:
 @lru_cache(maxsize=1)
 def framework() -> Mapping[str, str]:
     """SHA-256 of every file of the installed framework; caches and hidden files are left out."""
+    return hashes({name: file.read_bytes() for name, file in _under(FRAMEWORK).items()})
+
+
+def _under(base: Path) -> dict[str, Path]:
+    """Every file below a folder by its name there; caches and hidden files are left out."""
     found = {}
-    for folder, folders, names in os.walk(FRAMEWORK):
+    for folder, folders, names in os.walk(base):
         folders[:] = sorted(name for name in folders if name not in IGNORED_FOLDERS and not name.startswith("."))
         for name in sorted(names):
             if not name.startswith(IGNORED_PREFIXES):
                 file = Path(folder, name)
-                found[file.relative_to(FRAMEWORK).as_posix()] = hashlib.sha256(file.read_bytes()).hexdigest()
+                found[file.relative_to(base).as_posix()] = file
     return found
 
 
@@ -71,9 +78,49 @@ def versions() -> Mapping[str, str]:
 
 
 def adopted(package: Package) -> dict[str, str]:
-    """The version of the distribution from which an adopted environment comes, by its name; nothing of others."""
+    """The version of the distribution from which an adopted environment comes, by its name, and a digest of its files,
+    for they hold the rules, and may be edited under one version; nothing of other packages."""
     declared = ADOPTS.search(package.files["spec.md"])  # without the tables: the gate asks at every make
-    return {} if declared is None else {(name := declared[1].decode()): _version(name)}
+    if declared is None:
+        return {}
+    name = declared[1].decode()
+    return {name: _version(name), f"{name} files": _digest_of(name)}
+
+
+@lru_cache
+def _digest_of(distribution: str) -> str:
+    """16 hexadecimal digits of SHA-256 over the names and bytes of a distribution's files."""
+    found = hashes({name: file.read_bytes() for name, file in installed(distribution).items()})
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def installed(distribution: str) -> dict[str, Path]:
+    """The files of a distribution for pip by their names, without what pip notes of it and caches: those that it
+    installed; of an editable one those of its modules, where they lie. Empty where it is not installed."""
+    try:
+        found = metadata.distribution(distribution)
+    except metadata.PackageNotFoundError:
+        return {}
+    if json.loads(found.read_text("direct_url.json") or "{}").get("dir_info", {}).get("editable"):
+        names = (found.read_text("top_level.txt") or re.sub("[-.]+", "_", distribution).lower()).split()
+        return {name: file for module in names for name, file in _of_module(module).items()}
+    files = {str(file): Path(str(found.locate_file(file))) for file in found.files or ()}
+    return {
+        name: file
+        for name, file in files.items()
+        if not name.startswith("..") and ".dist-info" not in name and file.suffix != ".pyc" and file.is_file()
+    }
+
+
+def _of_module(name: str) -> dict[str, Path]:
+    """The files of a top module by their names; found, not imported."""
+    spec = importlib.util.find_spec(name)
+    if spec is None:
+        return {}
+    folders = spec.submodule_search_locations
+    if folders is None:
+        return {f"{name}.py": Path(spec.origin)} if spec.origin else {}
+    return {f"{name}/{part}": file for folder in folders for part, file in _under(Path(folder)).items()}
 
 
 def _version(name: str) -> str:
@@ -123,7 +170,7 @@ def kernel_binary(package: Package) -> dict[str, str]:
 
 def forget() -> None:
     """Drop what is kept for the process: the next fingerprint is taken anew."""
-    for function in (framework, versions, machine, binaries):
+    for function in (framework, versions, machine, binaries, _digest_of):
         function.cache_clear()
 
 

@@ -36,10 +36,11 @@ class Adoption:
             are not alike.
         action_mask: which actions are legal: a name or a function as for ``observation``.
         options: keyword arguments that it is made with.
-        rules: its methods, and functions of its module, that are its rules: every line of them must be executed by
-            compared transitions.
+        rules: its methods, and functions of its module, that are its rules, ``reset`` and ``step`` among them: every
+            line of them must be executed by compared transitions.
 
-    Raises :class:`~simulacrum.errors.SpecError` for a ``state`` of another form.
+    Raises :class:`~simulacrum.errors.SpecError` for an ``original``, a ``state`` or ``rules`` of another form, and for
+    a subclass, which could make another environment than the one that it names.
 
     Example:
         >>> from simulacrum import Adoption
@@ -57,13 +58,22 @@ class Adoption:
     options: Mapping[str, Any] = field(default_factory=dict)
     rules: tuple[str, ...] = ("reset", "step")
 
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        raise SpecError(f"{cls.__qualname__}: expected an Adoption, which has no subclasses")
+
     def __post_init__(self) -> None:
-        attributes = self.state
+        original, attributes = self.original, self.state
+        if not isinstance(original, str) and not (isinstance(original, type) and issubclass(original, gymnasium.Env)):
+            raise SpecError(f"original: expected a Gymnasium ID or a class of gymnasium.Env, got {original!r}")
         if isinstance(attributes, str) or not isinstance(attributes, (Mapping, Sequence)):
             raise SpecError(f"state: expected {STATE}, got {attributes!r}")
         names = attributes.values() if isinstance(attributes, Mapping) else attributes
         if not self.functions and not all(isinstance(name, str) for name in names):
             raise SpecError(f"state: expected {STATE}, got {attributes!r}")
+        if self.options.get("render_mode") == "human":
+            raise SpecError('options: expected no render_mode "human": the original would show every step, and wait')
+        if isinstance(self.rules, str) or not {"reset", "step"} <= set(self.rules):
+            raise SpecError(f'rules: expected names of functions, "reset" and "step" among them, got {self.rules!r}')
 
     @property
     def functions(self) -> tuple[Read, Write] | None:
@@ -87,7 +97,7 @@ class Adoption:
                 made = gymnasium.make(self.original, disable_env_checker=True, **self.options).unwrapped
             else:
                 made = self.original(**self.options)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise SpecError(f"{self.name}: making the original raised {type(error).__name__}: {error}") from error
         if getattr(made, "_np_random", None) is not None:
             raise SpecError(
@@ -113,7 +123,7 @@ class Adoption:
         return {name: copy.deepcopy(_reached(env, path)) for name, path in self.attributes.items()}
 
     def write(self, env: Any, state: Any) -> None:
-        """Put a state's fields into it, each in the type that the attribute has now."""
+        """Put a state's fields into it, each in the type that the attribute has now, where that holds it."""
         if self.functions:
             self.functions[1](env, copy.deepcopy(state))
             return
@@ -136,7 +146,8 @@ class Adoption:
 
     def translated(self, observation: Any) -> Any:
         """An observation of the original as the package's space has it, a copy."""
-        return copy.deepcopy(observation) if self.translate is None else self.translate(observation)
+        seen = copy.deepcopy(observation)  # translate may hand on a part of it
+        return seen if self.translate is None else self.translate(seen)
 
     def mask(self, env: Any) -> np.ndarray | None:
         """Which actions are legal, bool [n] for ``Discrete(n)``; None where all are."""
@@ -164,13 +175,18 @@ def _reached(env: Any, path: str) -> Any:
 
 
 def _like(present: Any, value: Any) -> Any:
-    """``value`` in the type of ``present``: the original finds its own types."""
+    """``value``, copied, in the type of ``present``, for the original finds its own types; as it is where that type
+    does not hold it, as an attribute that begins as 0 and becomes 0.5."""
     if isinstance(present, np.ndarray):
-        return np.array(value, present.dtype)
-    if isinstance(present, np.generic):
-        return present.dtype.type(value)
+        array = np.array(value)
+        with np.errstate(invalid="ignore"):
+            held = array.astype(present.dtype)
+        return held if np.array_equal(held, array, equal_nan=held.dtype.kind == "f") else array
+    if isinstance(present, tuple) and hasattr(present, "_make"):  # a namedtuple
+        return present._make(copy.deepcopy(value))
     if isinstance(present, (list, tuple)):
         return type(present)(copy.deepcopy(value))
-    if isinstance(present, (bool, int, float)):
-        return type(present)(value)
+    if isinstance(present, (bool, int, float, np.generic)):
+        cast = type(present)(value)
+        return cast if cast == value or value != value else copy.deepcopy(value)
     return copy.deepcopy(value)

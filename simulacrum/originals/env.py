@@ -61,6 +61,7 @@ class AdoptedEnv(ReferenceEnv[StateT]):
     def initial(self, draw: Draw) -> StateT:
         """The first state, by the original's ``reset``. Raises as the class does, and
         :class:`~simulacrum.errors.StateError` for a field of another type than the ``State`` declares."""
+        self._held = None  # until it has gone well: an error may leave the original in any state
         with self._generator.drawing(draw, self._reset_slots, "reset"):
             observation, _ = self._original.reset()
         return self._hold(observation, 0)
@@ -71,6 +72,7 @@ class AdoptedEnv(ReferenceEnv[StateT]):
         t = state.t  # type: ignore[attr-defined]
         if state is not self._held:
             self._put(state)
+        self._held = None  # until it has gone well: a step that raised is tried again from the same state
         with self._generator.drawing(draw, self._step_slots, "step"):
             observation, reward, terminated, truncated, _ = self._original.step(action)
         if truncated and t + 1 < self._cap:

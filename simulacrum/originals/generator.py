@@ -8,6 +8,7 @@ number each call gives.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any
@@ -78,7 +79,7 @@ class KeyedGenerator(np.random.Generator):
             raise TypeError(f"Unsupported dtype {np.dtype(dtype)!r} for random")
         if out is None:
             values = self._filled("random", size, dtype, lambda d, s, i: d.uniform(s, index=i, dtype=name))
-            return float(values) if size is None and name == "float64" else values
+            return float(values) if size is None else values  # as NumPy's: of float32 too
         if out.dtype != dtype or (size is not None and _shape(size) != out.shape):
             raise ValueError(f"out: expected {name} {list(_shape(size) if size is not None else out.shape)}")
         out[...] = self.random(out.shape, dtype)
@@ -89,6 +90,8 @@ class KeyedGenerator(np.random.Generator):
     ) -> Any:
         """``low + (high - low) * random()`` in float64: a float, or ``[*size]``; arrays of bounds are broadcast."""
         low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
+        if not np.isfinite(high - low).all():
+            raise OverflowError("high - low range exceeds valid bounds")
         shape = None if size is None and not low.ndim and not high.ndim else _broadcast(size, low, high)
         result = low + (high - low) * self._filled(
             "uniform", shape, np.float64, lambda d, s, i: d.uniform(s, index=i, dtype="float64")
@@ -98,27 +101,28 @@ class KeyedGenerator(np.random.Generator):
     def integers(  # type: ignore[override]
         self, low: Any, high: Any = None, size: Size = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
-        """Uniform on low..high-1 (0..low-1 without ``high``; ..high with ``endpoint``): one, or ``[*size]``."""
+        """Uniform on low..high-1 (0..low-1 without ``high``; ..high with ``endpoint``): one, or ``[*size]``. Raises
+        ValueError for bounds that the dtype does not hold, TypeError for a dtype of no integers."""
         if high is None:
             low, high = 0, low
         low = np.asarray(low, np.int64)
         width = np.asarray(high, np.int64) + bool(endpoint) - low
         if (width < 1).any():
             raise ValueError("low > high" if endpoint else "low >= high")
+        _check_bounds(low, low + width - 1, np.dtype(dtype))
         if (width > RANDINT_LIMIT).any():
             raise DrawError(f"np_random.integers: expected at most 2**31 integers, got {int(width.max())}")
         shape = None if size is None and not width.ndim else _broadcast(size, width)
         widths = iter(np.broadcast_to(width, shape or ()).ravel().tolist())
         drawn = self._filled("integers", shape, np.int64, lambda d, s, i: d.randint(s, next(widths), index=i))
-        return (low + drawn).astype(dtype)[()]
+        values = (low + drawn).astype(dtype)
+        return dtype(values) if shape is None and dtype in (int, bool) else values[()]  # as NumPy's
 
     def choice(  # type: ignore[override]
         self, a: Any, size: Size = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
     ) -> Any:
         """Elements of ``a`` (of 0..a-1 for an int): one, or ``[*size]``; without replacement where that is asked."""
-        pool = np.asarray(a)
-        if not pool.ndim:
-            pool, axis = np.arange(int(pool)), 0
+        pool, axis = _pool(a, axis)
         number = pool.shape[axis]
         if not number and size != 0:
             raise ValueError("a cannot be empty unless no samples are taken")
@@ -136,14 +140,12 @@ class KeyedGenerator(np.random.Generator):
             which = self._filled("choice", size, np.int64, lambda d, s, i: d.categorical(s, weights, index=i))
         else:
             which = self._filled("choice", size, np.int64, lambda d, s, i: d.randint(s, number, index=i))
-        chosen = np.take(pool, which, axis=axis)
-        return chosen[()] if isinstance(chosen, np.ndarray) else chosen
+        chosen = np.asarray(np.take(pool, which, axis=axis))
+        return chosen[()] if size is None else chosen
 
     def permutation(self, x: Any, axis: int = 0) -> np.ndarray:
         """A copy of an array [n, ...] in another order along ``axis``, of its dtype; for an int 0..x-1, int64 [x]."""
-        pool = np.asarray(x)
-        if not pool.ndim:
-            pool, axis = np.arange(int(pool)), 0
+        pool, axis = _pool(x, axis)
         return np.take(pool, self._order("permutation", pool.shape[axis]), axis=axis)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
@@ -153,7 +155,9 @@ class KeyedGenerator(np.random.Generator):
         elif axis:
             raise NotImplementedError("Axis argument is only supported on ndarray objects")
         else:
-            x[:] = [x[place] for place in self._order("shuffle", len(x)).tolist()]
+            ordered = [x[place] for place in self._order("shuffle", len(x)).tolist()]
+            for place, value in enumerate(ordered):  # a deque has no slices
+                x[place] = value
 
     def __getattribute__(self, name: str) -> Any:
         if name in REFUSED:
@@ -222,7 +226,30 @@ class _Drawing:
 
 
 def _shape(size: Any) -> tuple[int, ...]:
-    return (int(size),) if np.ndim(size) == 0 else tuple(int(one) for one in size)
+    shape = tuple(map(operator.index, (size,) if np.ndim(size) == 0 else size))
+    if any(one < 0 for one in shape):
+        raise ValueError("negative dimensions are not allowed")
+    return shape
+
+
+def _pool(a: Any, axis: int) -> tuple[np.ndarray, int]:
+    """What is chosen from, and its axis: 0..a-1 for an int."""
+    pool = np.asarray(a)
+    if pool.ndim:
+        return pool, axis
+    if pool.dtype.kind not in "iu":
+        raise ValueError(f"a must be a sequence or an integer, not {type(a)}")
+    return np.arange(int(pool)), 0
+
+
+def _check_bounds(least: np.ndarray, greatest: np.ndarray, dtype: np.dtype[Any]) -> None:
+    """Raises TypeError for no dtype of integers, ValueError where it does not hold both."""
+    if dtype.kind not in "biu":
+        raise TypeError(f"Unsupported dtype {dtype!r} for integers")
+    low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for name, wrong in (("low", (least < low).any()), ("high", (greatest > high).any())):
+        if wrong:
+            raise ValueError(f"{name} is out of bounds for {dtype.name}")
 
 
 def _broadcast(size: Size, *bounds: np.ndarray) -> tuple[int, ...]:

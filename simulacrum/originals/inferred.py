@@ -96,13 +96,17 @@ def declared(adoption: Adoption, max_episode_steps: int | None = None) -> Enviro
 
 
 def step_cap(adoption: Adoption) -> int | None:
-    """The step cap of an original's registration; None where it has none."""
+    """The step cap of an original's registration; None where it has none. Raises :class:`SpecError` for an ID without
+    its version, of which there is no registration."""
     if not isinstance(adoption.original, str):
         return None
     gymnasium_id = adoption.original.rpartition(":")
     if gymnasium_id[0]:
         importlib.import_module(gymnasium_id[0])  # which registers it
-    return gymnasium.spec(gymnasium_id[2]).max_episode_steps
+    try:
+        return gymnasium.spec(gymnasium_id[2]).max_episode_steps
+    except gymnasium.error.Error as error:
+        raise SpecError(f"{adoption.name}: expected an ID with its version, as FrozenLake-v1: {error}") from error
 
 
 def first_values(adoption: Adoption) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
+import keyword
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import metadata, resources
 from pprint import pformat
 from typing import Any
@@ -15,6 +16,8 @@ from gymnasium import spaces
 
 from ..spec.environment import ID_PATTERN
 from .adoption import Adoption
+from .inferred import first_values
+from .page_schema import bounds, schema
 from .survey import Call, Field, Survey
 
 __all__ = ["FILES", "pages"]
@@ -25,13 +28,15 @@ BOUND = "WRITE"
 
 
 def pages(name: str, namespace: str, adoption: Adoption, seen: Survey) -> dict[str, str]:
-    """The texts by file name. ``name`` is the package's; the adoption's state may name the attributes, if not empty."""
+    """The texts by file name. ``name`` is the package's; the adoption's state may name the attributes, if not empty.
+    Raises :class:`~simulacrum.errors.SpecError` for one that the original does not have after a reset."""
+    first_values(adoption)
     words = _words(name, namespace, adoption, seen)
     pattern = re.compile(r"\b(" + "|".join(sorted(words, key=len, reverse=True)) + r")\b")
     texts = {file: pattern.sub(lambda found: words[found[0]], _template(file)) for file in FILES}
     numpy = "import numpy as np\n\n" if "np." in words["HINTS"] else ""
     texts["reference.py"] = texts["reference.py"].replace("NUMPY\n", numpy, 1)
-    return {**texts, "schema.json": json.dumps(_schema(name, _fields(adoption, seen), seen), indent=2) + "\n"}
+    return {**texts, "schema.json": json.dumps(schema(name, _fields(adoption, seen), seen), indent=2) + "\n"}
 
 
 def _template(file: str) -> str:
@@ -43,14 +48,12 @@ def _template(file: str) -> str:
 def _words(name: str, namespace: str, adoption: Adoption, seen: Survey) -> dict[str, str]:
     match = ID_PATTERN.fullmatch(adoption.id)
     fields, slots = _fields(adoption, seen), _slots(seen)
-    constants = {"MAX_STEPS": seen.cap} if seen.cap else {}
-    cap = "MAX_STEPS" if seen.cap else "None"
+    constants, cap = ({"MAX_STEPS": seen.cap}, "MAX_STEPS") if seen.cap else ({}, "None")
+    cls = "".join(part.capitalize() for part in name.split("_"))
     observation = _observation(seen.observation_space)
     return {
         "NAME": name,
-        "CLASS": "".join(part.capitalize() for part in name.split("_")),
-        "CLASSReference": "".join(part.capitalize() for part in name.split("_")) + "Reference",
-        "CLASSFast": "".join(part.capitalize() for part in name.split("_")) + "Fast",
+        **{f"CLASS{side}": f"{cls}{side}" for side in ("", "Reference", "Fast")},
         "CLASSEnv": type(adoption.make()).__name__,
         "NAMESPACE": namespace,
         "vVERSION": f"v{match['version']}" if match else "v0",
@@ -68,7 +71,7 @@ def _words(name: str, namespace: str, adoption: Adoption, seen: Survey) -> dict[
         "OTHERS": _others(seen),
         "FIELDS": _rows(
             [
-                *((f"`{one.name}`", one.dtype, list(one.shape), _bounds(one), BOUND) for one in fields),
+                *((f"`{one.name}`", one.dtype, list(one.shape), bounds(one), BOUND) for one in fields),
                 ("`t`", "int32", [], f"[0, {cap if seen.cap else 2**31 - 1}]", "step counter, kept by the base class"),
             ]
         ),
@@ -87,21 +90,34 @@ def _words(name: str, namespace: str, adoption: Adoption, seen: Survey) -> dict[
         "CAUSES": "\n| termination | meaning |\n|---|---|\n" if seen.ends["terminated"] else "",
         "HINTS": "\n".join(f"    {one.name}: {_hint(one)}  # WRITE" for one in fields),
         "TENSORS": "\n".join(f"    {one.name}: Tensor  # {_tensor(one)}" for one in fields),
-        "STATE": _quoted({one.name: one.name for one in fields} | ({"t": seen.counter} if seen.counter else {})),
+        "STATE": _quoted(
+            dict(zip((one.name for one in fields), _attributes(adoption, seen), strict=True))
+            | ({"t": seen.counter} if seen.counter else {})
+        ),
         "SEE": _quoted(seen.observation),
         "OPTIONS": _quoted(dict(adoption.options)),
-        "INBOUNDS": _in_bounds(fields),
+        "INBOUNDS": _inbounds(fields),
         "FIELDNAMES": _quoted(tuple(one.name for one in fields)),
     }
 
 
+def _attributes(adoption: Adoption, seen: Survey) -> list[str]:
+    """Those that the adoption names as its state, or those that changed and hold numbers."""
+    if adoption.attributes:
+        return [path for name, path in adoption.attributes.items() if name != "t"]
+    return [one.name for one in seen.fields.values() if one.dtype and one.name != seen.counter]
+
+
 def _fields(adoption: Adoption, seen: Survey) -> list[Field]:
-    """The state's fields: those that the adoption names, or those that changed and hold numbers."""
-    named = adoption.attributes
-    changed = [one for one in seen.fields.values() if one.dtype and one.name != seen.counter]
-    if not named:
-        return changed
-    return [seen.fields.get(path, Field(name, "int32", (), 0, 0)) for name, path in named.items() if name != "t"]
+    """The state's fields, one an attribute, by names that Python takes."""
+    paths = _attributes(adoption, seen)
+    return [replace(seen.fields.get(path, Field(path, "int32", (), 0, 0)), name=_identifier(path)) for path in paths]
+
+
+def _identifier(path: str) -> str:
+    """``agent_position`` of ``agent.position``; ``t_`` of an attribute ``t`` that is no step counter."""
+    name = re.sub(r"\W", "_", path).lstrip("_")
+    return f"{name}_" if name == "t" or keyword.iskeyword(name) else name
 
 
 def _others(seen: Survey) -> str:
@@ -189,13 +205,6 @@ def _edge(values: np.ndarray) -> str:
     return repr(least.item()) if least == most else repr(values.tolist())
 
 
-def _bounds(field: Field) -> str:
-    if field.dtype == "bool":
-        return "[0, 1]"
-    low, high = field.low, field.high
-    return f"[{low}, {high}]" if field.dtype and field.dtype.startswith("float") else f"[{int(low)}, {int(high)}]"
-
-
 def _hint(field: Field) -> str:
     return "np.ndarray" if field.shape else HINTS.get(field.dtype or "", "int")
 
@@ -204,11 +213,11 @@ def _tensor(field: Field) -> str:
     return f"[{', '.join(['N', *map(str, field.shape)])}] {field.dtype}: WRITE"
 
 
-def _in_bounds(fields: list[Field]) -> str:
+def _inbounds(fields: list[Field]) -> str:
     parts = [
         f"({bound} {sign} state.{one.name}){'.reshape(len(state.t), -1).all(axis=1)' if one.shape else ''}"
         for one in fields
-        for bound, sign in zip(json.loads(_bounds(one)), ("<=", ">="), strict=True)
+        for bound, sign in zip(json.loads(bounds(one)), ("<=", ">="), strict=True)
     ]
     return "(\n        " + "\n        & ".join(parts or ["state.t >= 0"]) + "\n    )"
 
@@ -229,72 +238,3 @@ def _yes(value: Any) -> str:
 
 def _rows(rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in rows)
-
-
-def _schema(name: str, fields: list[Field], seen: Survey) -> dict[str, Any]:
-    t = {"type": "integer", "minimum": 0, "maximum": seen.cap or 2**31 - 1}
-    state = _object({**{one.name: _field_schema(one) for one in fields}, "t": t})
-    state["additionalProperties"] = False
-    reference = {part: {"$ref": f"#/$defs/{part}"} for part in ("state", "action", "observation")}
-    flags = {"terminated": {"type": "boolean"}, "truncated": {"type": "boolean"}}
-    step = {
-        "t": t,
-        "action": reference["action"],
-        "observation": reference["observation"],
-        "reward": {"type": "number"},
-    }
-    steps = {"type": "array", "items": _object({**step, **flags, "state": reference["state"]})}
-    trajectory = {
-        "id": {"type": "string"},
-        "seed": {"type": "integer", "minimum": 0, "maximum": 2**64 - 1},
-        "episode": {"type": "integer", "minimum": 0, "maximum": 2**32 - 1},
-        "first": _object({"state": reference["state"], "observation": reference["observation"]}),
-        "steps": {**steps, "maxItems": seen.cap} if seen.cap else steps,
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": name,
-        "$ref": "#/$defs/trajectory",
-        "$defs": {
-            "state": state,
-            "action": _space_schema(seen.action_space),
-            "observation": _space_schema(seen.observation_space),
-            "trajectory": _object(trajectory),
-        },
-    }
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-def _field_schema(field: Field) -> dict[str, Any]:
-    low, high = json.loads(_bounds(field))
-    kind = {"bool": "boolean"}.get(field.dtype or "", "number" if "float" in (field.dtype or "") else "integer")
-    one = {"type": kind} if kind == "boolean" else {"type": kind, "minimum": low, "maximum": high}
-    return _array(one, field.shape)
-
-
-def _array(one: dict[str, Any], shape: Sequence[int]) -> dict[str, Any]:
-    for size in reversed(shape):
-        one = {"type": "array", "items": one, "minItems": size, "maxItems": size}
-    return one
-
-
-def _space_schema(space: spaces.Space[Any]) -> dict[str, Any]:
-    if isinstance(space, spaces.Discrete):
-        return {"type": "integer", "minimum": int(space.start), "maximum": int(space.start + space.n - 1)}
-    if isinstance(space, spaces.Dict):
-        return _object({key: _space_schema(part) for key, part in space.spaces.items()})
-    if isinstance(space, spaces.Tuple):
-        parts = [_space_schema(part) for part in space.spaces]
-        return {"type": "array", "prefixItems": parts, "items": False, "minItems": len(parts), "maxItems": len(parts)}
-    if isinstance(space, spaces.MultiDiscrete):
-        items = [{"type": "integer", "minimum": 0, "maximum": int(n) - 1} for n in space.nvec.ravel()]
-        return {"type": "array", "prefixItems": items, "items": False, "minItems": len(items), "maxItems": len(items)}
-    kind = "number" if np.dtype(space.dtype or np.int64).kind == "f" else "integer"
-    one: dict[str, Any] = {"type": kind}
-    if isinstance(space, spaces.Box):
-        bounds = {"minimum": space.low.min().item(), "maximum": space.high.max().item()}
-        one.update({key: value for key, value in bounds.items() if math.isfinite(value)})
-    return _array(one, space.shape or ())

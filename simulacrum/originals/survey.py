@@ -93,10 +93,12 @@ def survey(original: str | type[gymnasium.Env[Any, Any]], options: dict[str, Any
         (100, 's', 'int32', [Call(distributions=['uniform(float64)'], always=True)])
     """
     adoption = Adoption(original, [], options=options)
-    played = _Played(adoption)
     try:
+        played = _Played(adoption)
         played.play(steps)
-    except Exception as error:
+    except SpecError:
+        raise
+    except (Exception, SystemExit) as error:
         raise SpecError(f"{adoption.name}: playing the original raised {type(error).__name__}: {error}") from error
     return played.found()
 

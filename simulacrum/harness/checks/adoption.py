@@ -8,16 +8,22 @@ state and action and for both ends of each interval of the number by which an en
 
 from __future__ import annotations
 
+import copy
+import sys
 from collections import defaultdict
 from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-from ...originals import AdoptedEnv
+from ...originals import AdoptedEnv, KeyedGenerator
 from ...originals.inferred import step_cap
+from ...rng import Draw, episode_key
 from ..context import Context
+from ..fingerprint import installed
 from ..outcomes import Outcomes, between
 from ..pure import PureFast
 from ..records import Record, difference, reference_record
@@ -25,6 +31,15 @@ from ..records import Record, difference, reference_record
 BITS = 53  # of numpy's random(), by which Gymnasium chooses an entry
 SEEDS = 20
 STEPS = 200
+ENTERED = (
+    "a fresh original that was put into the same state",
+    "is the whole state read and written (Adoption.state), and is Adoption.observation what its steps return?",
+)
+ALONE = (
+    "a new original whose state is neither read nor written",
+    "does reading its state change it, does it keep something from episode to episode, or is Adoption.action_mask not "
+    "the mask of its infos?",
+)
 
 
 def check(context: Context) -> None:
@@ -39,47 +54,110 @@ def check(context: Context) -> None:
     cap, stated = step_cap(reference.adopts), context.package.environment.max_episode_steps
     if cap is not None and cap != stated:
         context.problem(f"max_episode_steps: the original is registered with {cap}, __init__.py has {stated}")
-    _whole(context)
     original = reference.adopts.make()
+    _covered(context, adopts, original)
+    _whole(context)
     if hasattr(original, "P") and hasattr(original, "initial_state_distrib"):
         _Table(context, original).compare()
     else:
         context.note("the original publishes no transition table P")
 
 
+def _covered(context: Context, adopts: str | None, original: Any) -> None:
+    """The report covers the file of the original: it is one of the distribution that spec.md names."""
+    file = getattr(sys.modules.get(type(original).__module__), "__file__", None)
+    files = {path.resolve() for path in installed(adopts or "").values()}
+    if file is None or Path(file).resolve() not in files:
+        context.problem(
+            f"`adopts` of spec.md: the original is {type(original).__module__}.{type(original).__qualname__}, which is "
+            f"in none of the {len(files)} files of the distribution {adopts} that are installed here: name the "
+            "distribution that it comes from, whose version and files the report then covers"
+        )
+
+
 def _whole(context: Context) -> None:
     """The state that is read is the whole state, and what is shown of it does not depend on how it came to be."""
     package = context.package
     going, entering = package.reference(), package.reference()
-    discrete = isinstance(going.action_space, spaces.Discrete)
-    going.action_space.seed(context.profile.seed)
+    for number, env in enumerate((going, entering)):
+        env.action_space.seed(context.profile.seed + number)
     for number in range(SEEDS):
         seed = int(context.rng.integers(0, 2**63))
+        alone = _Alone(package.reference, seed)
         seen, info = going.reset(seed=seed)
+        _alike(context, (going, seen, info, None), (going, *alone.reset(info)), f"seed {seed}: a reset", ALONE)
         for step in range(STEPS):
+            _elsewhere(entering, seed + 1 + step, (step + 1) % 4)
             shown = entering.set_state(going.get_state())
-            _alike(context, (going, seen, info, None), (entering, *shown, None), f"seed {seed}, t = {step}: a state")
-            action = going.action_space.sample(info.get("action_mask", None) if discrete else None)
+            where = f"seed {seed}, t = {step}: a state"
+            _alike(context, (going, seen, info, None), (entering, *shown, None), where, ENTERED)
+            action = _chosen(going, info)
             (seen, *result, info), (other, *other_result, other_info) = going.step(action), entering.step(action)
             where = f"seed {seed}, t = {step}, action {action}: what a step leads to"
-            _alike(context, (going, seen, info, result), (entering, other, other_info, other_result), where)
+            _alike(context, (going, seen, info, result), (entering, other, other_info, other_result), where, ENTERED)
+            _alike(context, (going, seen, info, result), (going, *alone.step(step, action, result, info)), where, ALONE)
             context.count("steps continued from a state that was put in")
             if result[1] or result[2]:
                 break
         context.progress((number + 1) / (2 * SEEDS))
 
 
-def _alike(context: Context, one: tuple[Any, ...], other: tuple[Any, ...], where: str) -> None:
+def _chosen(env: AdoptedEnv[Any], info: dict[str, Any]) -> Any:
+    """A random action, a legal one where there is a mask."""
+    mask = info.get("action_mask") if isinstance(env.action_space, spaces.Discrete) else None
+    return env.action_space.sample(None if mask is None else mask.astype(np.int8))
+
+
+def _elsewhere(env: AdoptedEnv[Any], seed: int, steps: int) -> None:
+    """Another past, of another length, than that of the state that is put in next."""
+    _, info = env.reset(seed=seed)
+    for _ in range(steps):
+        _, _, terminated, truncated, info = env.step(_chosen(env, info))
+        if terminated or truncated:
+            return
+
+
+class _Alone:
+    """A new original of its own, whose state nobody reads or writes."""
+
+    def __init__(self, reference: type[AdoptedEnv[Any]], seed: int) -> None:
+        self.adopts, environment = reference.adopts, reference.environment
+        first = sorted(map(int, environment.reset_slots))
+        self.slots = {"reset": first, "step": sorted(set(map(int, environment.slots)) - set(first))}
+        self.phases = {"reset": environment.reset_phase, "step": environment.step_phase}
+        self.key = episode_key(seed, 0)
+        self.env: Any = self.adopts.make()
+        self.generator = self.env.np_random = KeyedGenerator()
+
+    def reset(self, info: dict[str, Any]) -> tuple[Any, dict[str, Any], None]:
+        """Observation, and the infos of the reference with its own action mask."""
+        seen, own = self._drawn("reset", 0, self.env.reset)
+        return self.adopts.translated(seen), _own_mask(info, own), None
+
+    def step(self, t: int, action: Any, result: list[Any], info: dict[str, Any]) -> tuple[Any, dict[str, Any], Any]:
+        """The same, and reward and terminated with the reference's truncated."""
+        seen, reward, terminated, _, own = self._drawn("step", t, lambda: self.env.step(copy.deepcopy(action)))
+        outcome = [float(reward), bool(terminated), result[2]]
+        return self.adopts.translated(seen), _own_mask(info, own), outcome
+
+    def _drawn(self, phase: str, t: int, call: Any) -> Any:
+        with self.generator.drawing(Draw(self.key, t, self.phases[phase]), self.slots[phase], phase):
+            return call()
+
+
+def _own_mask(info: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    both = "action_mask" in info and "action_mask" in own
+    return {**info, "action_mask": np.array(own["action_mask"], np.bool_)} if both else info
+
+
+def _alike(context: Context, one: tuple[Any, ...], other: tuple[Any, ...], where: str, told: tuple[str, str]) -> None:
     records = [
         reference_record(context.package, [env], [seen], [info], None if result is None else [result])
         for env, seen, info, result in (one, other)
     ]
     found = difference(*records)
     if found is not None:
-        context.fail(
-            f"{where} is another one in a fresh original that was put into the same state: {found}; is the whole "
-            "state read and written (Adoption.state), and is Adoption.observation what its steps return?"
-        )
+        context.fail(f"{where} is another one in {told[0]}: {found}; {told[1]}")
 
 
 class _Table:
@@ -116,7 +194,7 @@ class _Table:
         shown = self.side.transition(states, actions, outcomes, np.array([outcome for *_, outcome in rows]))
         stated = [self.original.P[state][action][entries[outcome]] for state, action, outcome in rows]
         after = self._records([int(entry[1]) for entry in stated])
-        self._expect(rows, "next state", {name: after[name] for name in self._fields()}, shown)
+        self._expect(rows, "next state", {name: after[name] for name in self.told}, shown)
         self._expect(rows, "reward", {"reward": np.array([entry[2] for entry in stated])}, shown)
         self._expect(rows, "terminated", {"terminated": np.array([bool(entry[3]) for entry in stated])}, shown)
         self.context.count("table entries compared", sum(len(chances) for _ in places))
@@ -128,11 +206,14 @@ class _Table:
         shown = self.side.initial(self._outcomes("reset", drawn))
         stated = self._records(entries)
         rows = [(entry, None, outcome) for outcome, entry in enumerate(entries)]
-        self._expect(rows, "first state", {name: stated[name] for name in self._fields()}, shown)
+        self._expect(rows, "first state", {name: stated[name] for name in self.told}, shown)
         self.context.count("first states of the table compared", len(rows))
 
-    def _fields(self) -> list[str]:
-        return [f"state.{name}" for name in self.package.spec.fields if name != "t"]
+    @cached_property
+    def told(self) -> list[str]:
+        """The fields of which the table tells: those that vary with ``s``."""
+        records = self._records(list(self.original.P))
+        return [name for name, values in records.items() if name != "clock.t" and (values != values[0]).any()]
 
     def _records(self, states: list[int]) -> Record:
         """The original's states ``s`` as the package's fields, at t = 0."""

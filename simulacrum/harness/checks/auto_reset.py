@@ -10,7 +10,7 @@ from ..lockstep import FastRows, Lockstep
 from ..records import OUTCOME, Record
 from ..sources import Actions, seeds
 
-ROWS = 33
+ROWS, FEW = 33, 3  # few: where most steps end an episode, one alone ends among few rows only
 FORMS = (("rows", True), ("rows", False), ("masked", True), ("masked", False))
 
 
@@ -23,6 +23,8 @@ def check(context: Context) -> None:
         env = context.env(ROWS, seeds(context.rng, ROWS), resets=resets)
         lockstep = Lockstep(context, env, np.arange(ROWS), setting, fused)
         resets_of_all_kinds(context, lockstep, steps)
+        few = context.env(FEW, seeds(context.rng, FEW), resets=resets)
+        _masks(context, Lockstep(context, few, np.arange(FEW), f"{setting}, of {FEW} rows", fused), steps // 4)
         _together(context, resets, fused, setting)
         partial_steps(context, resets, setting)
         partial_states(context, resets, setting)

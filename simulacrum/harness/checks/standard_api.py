@@ -75,7 +75,8 @@ def _render(env: gymnasium.Env[object, object], mode: str | None) -> None:
     for _ in range(2):
         wrong = _wrong(env.render(), mode)
         assert not wrong, wrong
-        env.step(env.action_space.sample())
+        if any(env.step(env.action_space.sample())[2:4]):  # an episode may be of one step
+            env.reset()
 
 
 def _wrong(frame: Any, mode: str) -> str:
