@@ -13,7 +13,7 @@ import linecache
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from ..errors import SpecError
@@ -88,9 +88,17 @@ def _function(cls: type[Any], name: str, adoption: Adoption) -> Any:
     found: Any = inspect.unwrap(getattr(cls, name)) if hasattr(cls, name) else None
     for base in cls.__mro__:
         if found is None:
-            found = vars(sys.modules[base.__module__]).get(name)
+            found = _reached(sys.modules[base.__module__], name)
     if not hasattr(found, "__code__"):
         raise SpecError(f"{adoption.name}: rules: expected methods or functions of its module, got {name!r}")
+    return found
+
+
+def _reached(module: ModuleType, path: str) -> Any:
+    """What a module holds under a name, ``Grid.slice`` a method of a class in it; None where there is none."""
+    found: Any = module
+    for part in path.split("."):
+        found = getattr(found, part, None)
     return found
 
 

@@ -49,6 +49,9 @@ def outcomes(package: Package, phase: str) -> Outcomes:
     Raises :class:`TooLarge` where they are more than ``LIMIT``.
     """
     slots = [slot for slot in package.spec.slots.values() if slot.phase == phase]
+    for slot in slots:
+        if slot.open_ended:
+            raise TooLarge(f"the outcomes of {slot.name}, a randint() whose bound the rules compute")
     repeats = [1 if slot.distribution == "permutation" else slot.count for slot in slots]
     number = math.prod(_size(slot) ** count for slot, count in zip(slots, repeats, strict=True))
     if number > LIMIT:

@@ -45,6 +45,8 @@ def seeds_with(package: Package, phase: str, t: int, draws: Mapping[int, np.ndar
     seeds, found = np.zeros(number, np.uint64), np.zeros(number, np.bool_)
     if not slots:
         return seeds, ~found
+    if any(slot.open_ended for slot in slots):
+        return np.zeros(number, np.uint64), np.zeros(number, np.bool_)
     wanted = _keys([_alike(draws[slot.number], slot) for slot in slots])
     for first in range(0, BATCH * BATCHES, BATCH):
         tried = torch.arange(first, first + BATCH, dtype=torch.int64)

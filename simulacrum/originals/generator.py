@@ -141,7 +141,9 @@ class KeyedGenerator(np.random.Generator):
         else:
             which = self._filled("choice", size, np.int64, lambda d, s, i: d.randint(s, number, index=i))
         chosen = np.asarray(np.take(pool, which, axis=axis))
-        return chosen[()] if size is None else chosen
+        if size is not None:
+            return chosen
+        return chosen[()] if np.ndim(a) else int(chosen)
 
     def permutation(self, x: Any, axis: int = 0) -> np.ndarray:
         """A copy of an array [n, ...] in another order along ``axis``, of its dtype; for an int 0..x-1, int64 [x]."""

@@ -55,6 +55,11 @@ class Slot:
     cuts: tuple[float, ...] = ()
 
     @property
+    def open_ended(self) -> bool:
+        """Whether it is a ``randint()``, whose bound the rules compute from what was drawn before."""
+        return self.distribution == "randint" and not self.arguments
+
+    @property
     def options(self) -> dict[str, str]:
         """Keywords of the draw beside its arguments."""
         return {"dtype": self.dtype} if self.distribution == "uniform" else {}
