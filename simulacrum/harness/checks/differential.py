@@ -51,7 +51,10 @@ def check(context: Context) -> None:
     spec = context.package.spec
     if spec.declared("terminates"):
         context.met("terminations", "terminates: yes")
-    if spec.declared("truncates"):
+    longest, cap = max(steps for _, steps in sizes.values()), spec.max_episode_steps
+    if spec.declared("truncates") and cap is not None and longest < cap:
+        context.note(f"no run was as long as the step cap, {cap}: the check coverage demands truncations")
+    elif spec.declared("truncates"):
         context.met("truncations", "truncates: yes")
     context.note(
         "rows compared with a reference at each N: "
