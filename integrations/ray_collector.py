@@ -4,7 +4,7 @@ Run it after ``simulacrum validate envs/toywalk``: ``python integrations/ray_col
 ``pip install "simulacrum[ray]"``.
 """
 
-import sys
+import argparse
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -154,4 +154,6 @@ def main(identifier: str = "simulacrum/toywalk-v0") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description="Collect with a RayCollector of two workers, the rows of one process.")
+    parser.add_argument("id", nargs="?", default="simulacrum/toywalk-v0", metavar="ID", help="a validated environment")
+    main(parser.parse_args().id)

@@ -3,7 +3,7 @@
 Run it after ``simulacrum validate envs/forager``: ``python integrations/torchrl_collector.py [ID]``.
 """
 
-import sys
+import argparse
 
 from torchrl.collectors import Collector
 from torchrl.envs import RewardSum, StepCounter, TransformedEnv
@@ -26,4 +26,6 @@ def main(identifier: str = "simulacrum/forager-v0") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description="Collect frames with TorchRL's Collector and a random policy.")
+    parser.add_argument("id", nargs="?", default="simulacrum/forager-v0", metavar="ID", help="a validated environment")
+    main(parser.parse_args().id)

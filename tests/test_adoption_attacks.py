@@ -142,7 +142,7 @@ def test_a_package_with_masks_and_fields_that_the_table_does_not_tell_passes(tmp
 @pytest.mark.parametrize("name", ["numpy", "no-such-distribution"])
 def test_adopts_must_name_the_distribution_of_the_original(tmp_path, name):
     found = messages(tmp_path, ("spec.md", "| `adopts` | gymnasium |", f"| `adopts` | {name} |"))
-    assert f"which is in none of the {len(fingerprint.installed(name))} files of the distribution {name}" in found
+    assert f"which is in none of the {len(fingerprint.installed(name))} files of {name} that are here" in found
 
 
 def test_an_original_of_the_packages_own_is_none(tmp_path):
@@ -150,6 +150,8 @@ def test_an_original_of_the_packages_own_is_none(tmp_path):
     own = f"{imported}\n\n\nclass Own(FrozenLakeEnv):\n    pass\n\n\n{STATE}"
     found = messages(tmp_path, ("reference.py", ORIGINAL, "Own"), ("reference.py", STATE, own))
     assert "reference.Own, which is in none of the" in found
+    named = ("spec.md", "| `adopts` | gymnasium |", "| `adopts` | itself |")
+    assert messages(tmp_path / "named", ("reference.py", ORIGINAL, "Own"), ("reference.py", STATE, own), named) == ""
 
 
 def test_an_edited_file_of_the_original_changes_the_fingerprint(tmp_path, monkeypatch):

@@ -44,7 +44,7 @@ def bench(arguments: argparse.Namespace) -> int:
     forms = _forms(package, arguments.forms)
     if isinstance(forms, str):
         return complain(forms)
-    console = Console(file=sys.stdout, highlight=False)
+    console = Console(file=sys.stdout, highlight=False, emoji=False)
     doubts = not_validated(package, forms)
     plan = _plan(arguments, forms, package)
     config = f", configuration {package.config}" if package.config else ""

@@ -39,7 +39,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         return complain("compare: expected REFERENCE and CANDIDATE, or --replay FILE")
     names = _selected(arguments.expression)
     known = [one for text in arguments.intended for one in stated(text)]
-    console = Console(file=sys.stdout, highlight=False)
+    console = Console(file=sys.stdout, highlight=False, emoji=False)
     _say(
         console,
         f"Comparing {arguments.candidate} with {arguments.reference}: {len(names)} checks, seed {arguments.seed}",
@@ -69,7 +69,7 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 def _replay(file: Path) -> int:
     """Play a saved finding's case; whether it still shows."""
-    console = Console(file=sys.stdout, highlight=False)
+    console = Console(file=sys.stdout, highlight=False, emoji=False)
     saved, shown = replay(file)
     _say(console, f"It was found:\n{saved.text()}")
     still = [each for each in shown if each.subject == saved.difference.subject]

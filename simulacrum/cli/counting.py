@@ -22,7 +22,7 @@ class Counting:
 
     def __init__(self, what: str, total: int | None = None) -> None:
         self._what, self._total = what, total
-        self._console = Console(file=sys.stderr, highlight=False)
+        self._console = Console(file=sys.stderr, highlight=False, emoji=False)
         self._latest = time.monotonic()
         self._bar: Progress | None = None
         if self._console.is_terminal and not self._console.is_dumb_terminal:

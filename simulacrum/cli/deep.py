@@ -26,7 +26,7 @@ def validate_deep(target: str, *, seed: int | None = None, ray: str | None = Non
     """
     package = read(target)
     load(package)
-    console = Console(file=sys.stdout, highlight=False)
+    console = Console(file=sys.stdout, highlight=False, emoji=False)
     ledger = deep.Ledger(package, seed, some_seed())
     work = executors.Work(package, DEFAULT)
     before = len(ledger.done)

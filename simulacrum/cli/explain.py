@@ -47,7 +47,7 @@ def explain(file: str, package: str | None = None) -> int:
     found = package_beside(Path(file), saved) if package is None else Package.read(resolve(package))
     load(found)
     check_fit(found, saved.case)
-    console = Console(file=sys.stdout, highlight=False)
+    console = Console(file=sys.stdout, highlight=False, emoji=False)
     _say(console, saved.finding.text())
     _say(console, f"\n{_opening(found, saved)}")
     shown = with_draws(found, saved.case)

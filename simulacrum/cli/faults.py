@@ -42,7 +42,7 @@ def faults(arguments: argparse.Namespace) -> int:
         load(package)  # from here on with torch, which takes its time
     from ..harness.faults import summary
 
-    console = Console(file=sys.stdout, highlight=False)
+    console = Console(file=sys.stdout, highlight=False, emoji=False)
     told, plans = [], [_plan(package, arguments) for package in packages]  # all before the first takes its hours
     for plan in plans:
         told.append(_judged(console, plan, arguments))

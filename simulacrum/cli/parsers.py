@@ -10,6 +10,7 @@ from .. import __version__
 from . import comparing, viewing
 from .arguments import TARGET, battery_seed, later, names, numbers, option, positive
 from .codes import complain
+from .signals import interruptible
 
 
 def parser() -> argparse.ArgumentParser:
@@ -196,14 +197,15 @@ def _validate(arguments: argparse.Namespace) -> int:
         return complain("--ray and --shards belong to --deep")
     from .validate import validate
 
-    return validate(
-        arguments.target,
-        arguments.expression,
-        seed=arguments.seed,
-        quick=arguments.quick,
-        devices=arguments.devices,
-        config=arguments.config,
-    )
+    with interruptible():  # else SIGTERM would leave the workers behind
+        return validate(
+            arguments.target,
+            arguments.expression,
+            seed=arguments.seed,
+            quick=arguments.quick,
+            devices=arguments.devices,
+            config=arguments.config,
+        )
 
 
 def _explain(arguments: argparse.Namespace) -> int:

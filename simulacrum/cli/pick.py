@@ -58,7 +58,7 @@ def pick(arguments: argparse.Namespace) -> int:
 def _pick(arguments: argparse.Namespace) -> int:
     _check(arguments)
     passed: list[Path] = []
-    with _Progress(Console(stderr=True)) as progress:
+    with _Progress(Console(stderr=True, emoji=False)) as progress:
         packages = Packages(arguments.package)
         found = list(picker.summaries(arguments.paths, packages, progress, passed.append))
     _tell(found, passed)
@@ -117,9 +117,9 @@ def _show(picked: Sequence[Summary], files: Sequence[Path], arguments: argparse.
     """A table of what was picked, and below it the commands to look at each."""
     if not picked:
         return
-    console = Console()
+    console = Console(emoji=False)
     if not console.is_terminal:
-        console = Console(width=WIDE)
+        console = Console(width=WIDE, emoji=False)
     table = Table(box=None, pad_edge=False)
     columns = ["file", "in file", "seed", "episode", "steps", "return", "ended"]
     columns += [

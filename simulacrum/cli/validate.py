@@ -63,7 +63,7 @@ def _validate(
     package: Package, profile: Profile, names: tuple[str, ...], devices: Sequence[str] | None, quick: bool
 ) -> int:
     """The battery on a package in one configuration."""
-    console = Console(file=sys.stdout, highlight=False)
+    console = Console(file=sys.stdout, highlight=False, emoji=False)
     _say(console, _opening(package, profile, names))
 
     beside = len(names) > FEW and (os.cpu_count() or 1) > 1

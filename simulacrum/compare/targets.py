@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from typing import Any
 import gymnasium
 
 from .errors import CompareError
+
+VERSIONED = re.compile(r"-v\d+$")  # an ID of Gymnasium's, its module before a colon perhaps
 
 LIMIT = "max_episode_steps"
 
@@ -38,14 +41,15 @@ class Target:
     def kind(self) -> str:
         """``gym``, ``envpool``, ``gymnax``, ``simulacrum`` or ``factory``."""
         prefix, colon, _ = self.text.partition(":")
-        if self.factory is not None or (colon and prefix not in MAKERS):
+        if self.factory is not None or (colon and prefix not in MAKERS and not VERSIONED.search(self.text)):
             return "factory"
-        return prefix if colon else "gym"
+        return prefix if prefix in MAKERS else "gym"
 
     @property
     def name(self) -> str:
         """The text without the word for its kind."""
-        return self.text.partition(":")[2] if self.kind != "factory" and ":" in self.text else self.text
+        prefix, colon, rest = self.text.partition(":")
+        return rest if colon and prefix in MAKERS and self.factory is None else self.text
 
     @property
     def limits(self) -> bool:

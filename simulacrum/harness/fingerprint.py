@@ -27,6 +27,7 @@ from ..spec.package import IGNORED_FOLDERS, IGNORED_PREFIXES, Package
 
 FRAMEWORK = Path(__file__).resolve().parent.parent
 DISTRIBUTIONS = ("torch", "torchrl", "tensordict", "gymnasium", "numpy", "Cython")
+ITSELF = "itself"  # what spec.md names where the original is a module of the package
 ADOPTS = re.compile(rb"^\s*\|\s*`?adopts`?\s*\|\s*`?([\w.-]+)", re.MULTILINE)  # of spec.md's declarations
 NATIVE_SOURCES = ("rng/threefry.pyx",)
 KERNEL = "kernel.pyx"  # of a package
@@ -81,7 +82,7 @@ def adopted(package: Package) -> dict[str, str]:
     """The version of the distribution from which an adopted environment comes, by its name, and a digest of its files,
     for they hold the rules, and may be edited under one version; nothing of other packages."""
     declared = ADOPTS.search(package.files["spec.md"])  # without the tables: the gate asks at every make
-    if declared is None:
+    if declared is None or declared[1].decode() == ITSELF:  # whose files are the package's
         return {}
     name = declared[1].decode()
     return {name: _version(name), f"{name} files": _digest_of(name)}

@@ -101,14 +101,17 @@ def transition_table(run: Run) -> None:
 
 def main_judge(pair: Pair) -> tuple[str | None, str]:
     """The judge that brings a reference beside each row; or None, and why there is none."""
-    if pair.links is not None:
-        if pair.draws:
-            return None, "the reference draws random numbers in its steps, so that a state alone determines no step"
+    if pair.links is not None and not pair.draws:
         return "stated", ""
     if pair.comparable:
         return "seeded", ""
     if pair.determined:
         return "found", ""
+    if pair.links is not None:
+        return None, (
+            "the reference draws random numbers in its steps, so that a state alone determines no step, and a row with "
+            "a seed does not play what the reference plays with it"
+        )
     why = "a row with a seed does not play what the reference plays with it, "
     if pair.draws:
         return None, why + "and the reference draws random numbers in its steps"

@@ -23,7 +23,7 @@ from ...originals import AdoptedEnv, KeyedGenerator
 from ...originals.inferred import step_cap
 from ...rng import Draw, episode_key
 from ..context import Context
-from ..fingerprint import installed
+from ..fingerprint import ITSELF, installed
 from ..outcomes import Outcomes, between
 from ..pure import PureFast
 from ..records import Record, difference, reference_record
@@ -66,12 +66,14 @@ def check(context: Context) -> None:
 def _covered(context: Context, adopts: str | None, original: Any) -> None:
     """The report covers the file of the original: it is one of the distribution that spec.md names."""
     file = getattr(sys.modules.get(type(original).__module__), "__file__", None)
-    files = {path.resolve() for path in installed(adopts or "").values()}
+    own = adopts == ITSELF
+    files = {(context.package.path / name).resolve() for name in context.package.files} if own else set()
+    files |= set() if own else {path.resolve() for path in installed(adopts or "").values()}
     if file is None or Path(file).resolve() not in files:
         context.problem(
             f"`adopts` of spec.md: the original is {type(original).__module__}.{type(original).__qualname__}, which is "
-            f"in none of the {len(files)} files of the distribution {adopts} that are installed here: name the "
-            "distribution that it comes from, whose version and files the report then covers"
+            f"in none of the {len(files)} files of {adopts} that are here: name the distribution for pip that it comes "
+            f"from, whose version and files the report then covers, or put it into the package and write {ITSELF}"
         )
 
 
