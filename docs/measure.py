@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs" / "figures"
 SIZES = "1,1024,8192,65536,1048576"
 PACKAGES = ("torch", "torchrl", "tensordict", "gymnasium", "numpy")
+FURTHER = ("envpool", "minigrid")  # where they are installed
 
 RECIPES = {
     "validate-toywalk": ("simulacrum validate envs/toywalk --seed 9", "envs/toywalk/validation_report.json"),
@@ -37,6 +38,7 @@ RECIPES = {
     "profile-forager": ("simulacrum bench forager --profile", None),
     "collectors": ("python docs/collector_rate.py", None),
     "draws": ("python docs/draws_rate.py", None),
+    "originals": ("python docs/original_rates.py", None),
     "train-toywalk": ("python integrations/torchrl_ppo.py toywalk --out FOLDER", None),
     "train-forager": ("python integrations/torchrl_ppo.py forager --out FOLDER", None),
     "train-snake": ("python integrations/torchrl_ppo.py snake --out FOLDER", None),
@@ -137,8 +139,17 @@ def about() -> dict[str, Any]:
         "date": datetime.date.today().isoformat(),
         "commit": commit,
         "machine": {"processor": processor(), "cores": os.cpu_count(), "python": platform.python_version()},
-        "versions": {name: metadata.version(name) for name in PACKAGES},
+        "versions": {name: metadata.version(name) for name in (*PACKAGES, *filter(installed, FURTHER))},
     }
+
+
+def installed(name: str) -> bool:
+    """Whether a distribution is."""
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def processor() -> str:
