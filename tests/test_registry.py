@@ -372,6 +372,8 @@ def test_factories_and_environments_work_in_spawned_workers(folder):
 
 def test_public_names_are_pinned():
     assert simulacrum.__all__ == [
+        "AdoptedEnv",
+        "Adoption",
         "BatchCollector",
         "Environment",
         "FastEnv",
@@ -383,6 +385,7 @@ def test_public_names_are_pinned():
         "SimulacrumError",
         "Symmetry",
         "__version__",
+        "adopt",
         "make_fast",
         "tensor_state",
     ]

@@ -241,7 +241,8 @@ def test_a_renderer_that_raises_breaks_nothing(tmp_path: Path) -> None:
     frame = found.moments[0].frames["fast"]
     assert (frame.image, frame.problem) == (None, "render_rgb raised SystemExit: <no picture>")
     assert "step" in frame.text
-    page = report_page.page(report.as_dict(), Beside(pictures={next(iter(report.checks[4].findings)).file: found}))
+    file = next(finding.file for check in report.checks for finding in check.findings)
+    page = report_page.page(report.as_dict(), Beside(pictures={file: found}))
     assert "render_rgb raised SystemExit: &lt;no picture&gt;" in page
 
 

@@ -60,7 +60,9 @@ def _compare(arguments: argparse.Namespace) -> int:
     files = comparison.save(arguments.save) if arguments.save is not None else []
     _show(console, comparison)
     if files:
-        _say(console, f"{len(files)} files for --replay in {arguments.save}")
+        _say(console, f"{len(files)} files in {arguments.save}; see one again: simulacrum compare --replay {files[0]}")
+    elif comparison.findings:
+        _say(console, "The same call with --save FOLDER writes each finding for simulacrum compare --replay FILE.")
     if arguments.json is not None:
         write_atomically(arguments.json, (json.dumps(comparison.as_dict(), indent=1) + "\n").encode())
         _say(console, f"Results: {arguments.json}")
