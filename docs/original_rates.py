@@ -8,6 +8,7 @@ in M steps/s too.
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import os
 import sys
@@ -64,9 +65,11 @@ def stepping(step: Callable[[np.ndarray], Any], actions: int, rows: int, dtype: 
 
 
 def originals(game: Game, rows: int) -> Side:
-    """Gymnasium's ``SyncVectorEnv`` over the original, as ``make_vec`` makes it."""
-    envs = gymnasium.make_vec(game.original, num_envs=rows, vectorization_mode="sync")
-    assert isinstance(envs, SyncVectorEnv)
+    """Gymnasium's ``SyncVectorEnv`` over originals with their wrappers. They share their transition table: thousands of
+    Taxi's would take gigabytes, and minutes to make."""
+    first = gymnasium.make(game.original, disable_env_checker=True)
+    table = getattr(first.unwrapped, "P", None)
+    envs = SyncVectorEnv([lambda: copy.deepcopy(first, {id(table): table})] * rows)
     envs.reset(seed=0)
     return stepping(envs.step, int(envs.single_action_space.n), rows, np.int64)
 
