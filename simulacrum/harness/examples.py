@@ -152,9 +152,7 @@ def _draws(context: Context, where: str, asked: Asked, draws: dict[int, Any], si
     for number in draws:
         slot, times = stated[number], made.get(number, 0)
         count = np.size(draws[number]) if slot.at_most else slot.count  # what the example states
-        if adopted and slot.at_most and times < count:
-            continue
-        if slot.at_most and times > count and side.name != "reference.py":  # tensors draw all, and mask
+        if adopted and slot.at_most and (times < count or side.name != "reference.py"):
             continue
         if times != count and slot.distribution != "permutation":
             context.problem(f"{where}: slot {slot.name} is drawn {times} times, spec.md says {count}")
@@ -231,8 +229,10 @@ class _FastSide:
         return self._view(fields, torch.zeros(1, dtype=torch.int64)), draw.asked
 
     def _beyond(self, draws: dict[int, Any]) -> dict[int, Any]:
-        """The stated outcomes; of a slot that is drawn at most so often any others behind them, which a tensor form
-        draws for all rows and masks."""
+        """The stated outcomes; beside an adopted original, of a slot that is drawn at most so often, any others behind
+        them, which a tensor form draws for all rows and masks."""
+        if self.package.spec.adopts is None:
+            return draws
         filled = dict(draws)
         for slot in self.package.spec.slots.values():
             if slot.at_most and slot.distribution != "permutation":

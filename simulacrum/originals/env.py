@@ -11,11 +11,18 @@ import numpy as np
 from ..errors import OutputError, SpecError
 from ..reference import ReferenceEnv, StateT
 from ..rng import Draw
+from ..spec.environment import Environment
 from ..spec.state import build
 from .adoption import Adoption
 from .generator import KeyedGenerator
 
 __all__ = ["AdoptedEnv"]
+
+
+def call_slots(environment: Environment) -> tuple[list[int], list[int]]:
+    """The slots that the calls of a reset and of a step take, in the order of their numbers."""
+    first = sorted(map(int, environment.reset_slots))
+    return first, sorted(set(map(int, environment.slots)) - set(first))
 
 
 class AdoptedEnv(ReferenceEnv[StateT]):
@@ -43,10 +50,8 @@ class AdoptedEnv(ReferenceEnv[StateT]):
 
     def __init__(self, render_mode: str | None = None, render_options: Mapping[str, Any] | None = None) -> None:
         super().__init__(render_mode=render_mode, render_options=render_options)
-        environment = self.environment
         self._generator = KeyedGenerator()
-        self._reset_slots = sorted(int(slot) for slot in environment.reset_slots)
-        self._step_slots = sorted({int(slot) for slot in environment.slots} - set(self._reset_slots))
+        self._reset_slots, self._step_slots = call_slots(self.environment)
         self._original: Any = self.adopts.make()
         self._original.np_random = self._generator
         self._held: Any = None  # the state that the original is in

@@ -20,6 +20,7 @@ import numpy as np
 from gymnasium import spaces
 
 from ...originals import AdoptedEnv, KeyedGenerator
+from ...originals.env import call_slots
 from ...originals.inferred import step_cap
 from ...rng import Draw, episode_key
 from ..context import Context
@@ -124,8 +125,7 @@ class _Alone:
 
     def __init__(self, reference: type[AdoptedEnv[Any]], seed: int) -> None:
         self.adopts, environment = reference.adopts, reference.environment
-        first = sorted(map(int, environment.reset_slots))
-        self.slots = {"reset": first, "step": sorted(set(map(int, environment.slots)) - set(first))}
+        self.slots = dict(zip(("reset", "step"), call_slots(environment), strict=True))
         self.phases = {"reset": environment.reset_phase, "step": environment.step_phase}
         self.key = episode_key(seed, 0)
         self.env: Any = self.adopts.make()
