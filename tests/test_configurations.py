@@ -7,6 +7,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -16,7 +17,8 @@ from fabricated import fabricated_report
 import simulacrum
 from simulacrum.cli import main
 from simulacrum.errors import GateError, PackageError
-from simulacrum.harness import discovery, variants
+from simulacrum.harness import checks, discovery, variants
+from simulacrum.harness.checks import NAMES
 from simulacrum.harness.context import Context
 from simulacrum.harness.gate import Refusal, require_fresh_report
 from simulacrum.harness.places import has_report, report_path
@@ -253,6 +255,65 @@ def test_rows_that_depend_on_each_other_are_found(folder):
 def test_a_variants_context_names_its_configuration():
     context = Context("differential", SNAKE.configured("boards"), QUICK)
     assert context.replay_command().endswith("snake --config boards -k differential --seed 0 --quick")
+
+
+# ---------------------------------------------------------------------- configurations of an adopted environment
+
+
+@pytest.fixture
+def sab(tmp_path):
+    """Edits files of a copy of blackjack; its configuration whose rules are other ones than the table's."""
+    made = tmp_path / "blackjack"
+    ignored = shutil.ignore_patterns("__pycache__", "validation_report*", "failures")
+    shutil.copytree(ENVS / "blackjack", made, ignore=ignored)
+
+    def edited(file="checks.py", old="", new=""):
+        text = (made / file).read_text()
+        assert old in text
+        (made / file).write_text(text.replace(old, new))
+        return Package.read(made).configured("sab")
+
+    return edited
+
+
+def test_all_checks_run_but_those_of_the_tables_constants(sab):
+    package = sab()
+    elsewhere = [name for name in NAMES if variants.check_of(name, package) is variants._elsewhere]
+    assert elsewhere == [name for name in NAMES if name in variants.OF_THE_TABLE]
+    assert variants.check_of("coverage", package) is checks.load("coverage")
+    assert variants.check_of("coverage", SNAKE.configured("classic")) is variants._elsewhere
+
+
+@pytest.mark.parametrize("name", ["auto_reset", "coverage", "replay"])
+def test_a_configuration_of_other_rules_passes(name, sab):
+    result = run_check(name, sab(), QUICK)
+    assert (result.outcome, result.findings) == ("passed", [])
+
+
+def test_a_fault_in_the_rules_of_a_configuration_is_found(sab):
+    package = sab("fast.py", "torch.where(natural & beaten, ", "torch.where(natural, ")
+    result = run_check("transitions", package, replace(QUICK, transitions=200_000))
+    assert [finding.field for finding in result.findings] == ["reward"]
+
+
+def test_an_excuse_that_names_a_configuration_is_held_to_it(sab):
+    package = sab(old="a rule of the configuration sab, compared there", new="a rule of the configuration sab-too")
+    assert run_check("coverage", package, QUICK).findings == []
+    package = sab("checks.py", "EXCUSES = {", "EXCUSES = {\n    NEVER: 'a rule of the configuration sab',")
+    package = sab(
+        "checks.py", "EXCUSES = {", "NEVER = 'coverage BlackjackEnv.step: reward = 1.5 is executed'\nEXCUSES = {"
+    )
+    (finding,) = run_check("coverage", package, QUICK).findings
+    assert "reward = 1.5 is executed: never so" in finding.message
+    assert "its excuse in checks.py says that it is in this configuration" in finding.message
+
+
+def test_what_other_configurations_find_is_kept_in_no_corpus(sab, tmp_path):
+    package = sab()
+    file = tmp_path / "blackjack" / "corpus" / "transitions.jsonl"
+    before = file.read_bytes()
+    assert run_check("guided_search", package, replace(QUICK, keeps=True)).outcome == "passed"
+    assert file.read_bytes() == before
 
 
 # ---------------------------------------------------------------------- the command line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,3 +83,21 @@ def test_no_legal_state_gives_none() -> None:
     states = made(PACKAGES[1])
     states.legal = lambda record: np.zeros(len(record["clock.t"]), np.bool_)  # type: ignore[method-assign]
     assert len(states.draw(10)["clock.t"]) == 0
+
+
+def test_a_single_state_is_drawn_however_few_of_those_that_are_proposed_are_legal() -> None:
+    states = made(ROOT / "envs" / "snake")  # where many that it builds are illegal at the t that chance gives them
+    assert all(len(states.draw(1)["clock.t"]) == 1 for _ in range(300))
+    courier = made(ROOT / "tests" / "packages" / "courier")
+    legal, chance = courier.legal, np.random.default_rng(0)
+    courier.legal = lambda record: legal(record) & (chance.random(len(record["clock.t"])) < 0.02)  # type: ignore
+    assert all(len(courier.draw(1)["clock.t"]) == 1 for _ in range(50))
+
+
+def test_states_that_a_package_builds_may_have_a_t() -> None:
+    states = made(PACKAGES[1])
+    built: dict[str, Any] = {"position": np.zeros(400, np.int32), "t": np.full(400, 7)}
+    states._build = lambda rng, rows: {name: values[:rows] for name, values in built.items()}
+    drawn = states.built(400)
+    assert (drawn["clock.t"] == 7).mean() > 0.5
+    assert (drawn["clock.t"] != 7).any()  # at its bounds as well

@@ -102,7 +102,7 @@ EXCUSES = {
     "static fast.py: EMPTY, WALL, GOAL = (1, 0), (2, 5), (8, 1)": NUMBER,
     "static kernel.pyx: image[0], image[1] = 8, 1": NUMBER,
     "constant TRIES": "it is how many numbers a form draws at once, enough for every random start",
-    "coverage EmptyEnv._gen_grid: self.place_agent() is executed": "of a random start, in the configurations with one",
+    "coverage EmptyEnv._gen_grid: self.place_agent() is executed": "of a random start, in the configuration random-5x5",
     "coverage MiniGridEnv.reset: self.render() is executed": "the original is made without a render mode",
     "coverage MiniGridEnv.step: self.render() is executed": "the original is made without a render mode",
     "coverage MiniGridEnv.step: terminated = True is executed #2": "there is no lava",

@@ -38,7 +38,7 @@ def run_check(name: str, package: Package, profile: Profile = DEFAULT, progress:
             single_threaded(),
         ):  # the batches are small; other thread counts are the determinism check's
             before = generator_states()
-            (variants.check_of(name) if package.is_variant else checks.load(name))(context)
+            (variants.check_of(name, package) if package.is_variant else checks.load(name))(context)
             touched = [side for side, state in generator_states().items() if state != before[side]]
             if touched and name not in SAMPLES:
                 context.problem(f"the global generator of {', '.join(touched)} was used while the environment ran")

@@ -6,6 +6,7 @@ left out, since no API steps from one, unless a worked example does: then the sp
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from .sources import EDGE_SEEDS, Actions, constant_numbers, seeds
 
 POOL_ROWS, POOL_STEPS = 1024, 80
 EDGE_EPISODES = (0, 1, 20, 2**31 - 1, 2**31, 2**32 - 1)
-ROUNDS = 16  # of drawing candidates until enough of them are legal
+ROUNDS, BATCH = 16, 64  # of drawing candidates until enough of them are legal, so many at least each time
 
 
 def rollout_states(package: Package, env: Any, rng: np.random.Generator, steps: int = POOL_STEPS) -> Record:
@@ -51,32 +52,39 @@ class States:
         self.last = _last_step(package)
         self.ended_too = steps_from_the_end(package)
         self.constants = constant_numbers(package)
+        self._build: Callable[..., Any] | None = getattr(package.checks, "legal_states", None)
         self._known = {_key(self.pool, self.fields, row) for row in range(len(pool["clock.t"]))}
 
     def draw(self, rows: int, around: Record | None = None) -> Record:
         """Legal states [rows, ...] at most: changed and mixed ones of the pool (or of ``around``), and fresh ones."""
-        built = self.built(max(1, rows // 2))
-        found: list[Record] = [built] if built else []
-        missing = rows - len(found[0]["clock.t"]) if found else rows
-        for _ in range(0 if not missing else 1 if built else ROUNDS):
-            candidates = self._candidates(2 * missing, self.pool if around is None else around)
-            legal = np.flatnonzero(self.legal(candidates))[:missing]
-            found.append(take(candidates, legal))
-            missing -= len(legal)
-            if not missing:
-                break
-        if built and missing:
-            found.append(self.built(missing))
-        return {name: np.concatenate([record[name] for record in found]) for name in found[0]}
+
+        def vary(missing: int) -> Record:
+            return self._candidates(max(BATCH, 2 * missing), self.pool if around is None else around)
+
+        if self._build is None:
+            return self._some(rows, ROUNDS, vary)
+        found = [self.built(max(1, rows // 2))]
+        for some in (lambda missing: self._some(missing, 1, vary), self.built):
+            missing = rows - sum(len(record["clock.t"]) for record in found)
+            if missing:
+                found.append(some(missing))
+        return _joined(found)
 
     def built(self, rows: int) -> Record:
-        """Legal states that the package itself builds, with any clocks; nothing where it builds none."""
-        build = getattr(self.package.checks, "legal_states", None)
-        if build is None or not rows:
-            return {}
-        states = {f"state.{name}": np.asarray(value) for name, value in build(self.rng, rows).items()}
-        states |= self._clocks({"clock.t": self.rng.integers(min(1, self.last), self.last, rows, endpoint=True)}, rows)
-        return take(states, np.flatnonzero(self.legal(states)))
+        """Legal states [rows, ...] at most that the package's ``legal_states`` builds, with any clocks."""
+        return self._some(rows, ROUNDS, self._built)
+
+    def _some(self, rows: int, rounds: int, propose: Callable[[int], Record]) -> Record:
+        """Legal ones [rows, ...] at most of what is proposed for those that are missing, in so many rounds at most."""
+        found: list[Record] = []
+        missing = rows
+        for _ in range(rounds):
+            proposed = propose(missing)
+            found.append(take(proposed, np.flatnonzero(self.legal(proposed))[:missing]))
+            missing -= len(found[-1]["clock.t"])
+            if not missing:
+                break
+        return _joined(found)
 
     def legal(self, states: Record) -> np.ndarray:
         """Which states are legal: bool [rows]."""
@@ -101,6 +109,13 @@ class States:
         return "a generated state, which no rollout of this run reached"
 
     # ------------------------------------------------------------------ candidates
+
+    def _built(self, rows: int) -> Record:
+        assert self._build is not None
+        values = {name: np.asarray(value) for name, value in self._build(self.rng, rows).items()}
+        t = values.pop("t", self.rng.integers(min(1, self.last), self.last, rows, endpoint=True))
+        states = {f"state.{name}": value for name, value in values.items()}
+        return states | self._clocks({"clock.t": t}, rows)
 
     def _candidates(self, rows: int, pool: Record) -> Record:
         rng = self.rng
@@ -199,6 +214,10 @@ class States:
         episode = rng.integers(0, 2**32, rows)
         episode = np.where(rng.random(rows) < 0.3, rng.choice(np.array(EDGE_EPISODES), rows), episode)
         return {"clock.seed": seed, "clock.episode": episode, "clock.t": t.astype(np.int64)}
+
+
+def _joined(records: list[Record]) -> Record:
+    return {name: np.concatenate([record[name] for record in records]) for name in records[0]}
 
 
 def steps_from_the_end(package: Package) -> bool:

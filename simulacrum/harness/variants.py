@@ -3,6 +3,8 @@
 The code is the same, and the whole battery runs on it with the constants as they stand, where states are small. What
 another configuration adds are sizes: they are compared in lockstep, over whole episodes and from built states, with as
 many rows as fit into memory. What every agent sees and gets is compared at each step, whole states now and then.
+
+An adopted environment's configurations are another matter: see :func:`check_of`.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from .sources import Actions, mixed_actions, random_actions, seeds
 from .states import States
 
 STANDARD = ("spec_contract", "adoption", "throughput")  # checks that are the same in every configuration
+OF_THE_TABLE = ("static_read", "worked_examples", "constants", "scripted_policies")  # which only its constants concern
 MEMORY = 1 << 26  # bytes of the states of a batch
 ROWS, FEW = 16, 4  # rows at most: of a fast batch, of references
 EVERY = 32  # steps after which whole states are compared
@@ -249,8 +252,14 @@ CHECKS: dict[str, Callable[[Context], None]] = {
 __all__ = ["CHECKS", "STANDARD", "rows_that_fit"]
 
 
-def check_of(name: str) -> Callable[[Context], None]:
-    """What a check does in a configuration with other constants."""
+def check_of(name: str, package: Package) -> Callable[[Context], None]:
+    """What a check does in a configuration with other constants.
+
+    Those of an adopted environment are options of the original, which may change its rules and not only its sizes:
+    there every check runs but those of what ``spec.md`` says of the constants in its table.
+    """
+    if package.spec.adopts:
+        return _elsewhere if name in OF_THE_TABLE else checks.load(name)
     return checks.load(name) if name in STANDARD else CHECKS.get(name, _elsewhere)
 
 

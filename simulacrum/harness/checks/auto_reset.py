@@ -9,8 +9,10 @@ from ..context import Context
 from ..lockstep import FastRows, Lockstep
 from ..records import OUTCOME, Record
 from ..sources import Actions, seeds
+from ..states import POOL_ROWS
 
 ROWS, FEW = 33, 3  # few: where most steps end an episode, one alone ends among few rows only
+POOL_STEPS = 400  # of a rollout that looks for ends of episodes, at most
 FORMS = (("rows", True), ("rows", False), ("masked", True), ("masked", False))
 
 
@@ -18,6 +20,7 @@ def check(context: Context) -> None:
     """Terminal and first observations, survivors and clocks of all rows against references, in every form of reset."""
     cap = context.package.environment.max_episode_steps
     steps = (2 if context.profile.name == "quick" else 5) * min(cap or 100, 100)
+    ends = _ends(context)
     for number, (resets, fused) in enumerate(FORMS):
         setting = f"N = {ROWS}, resets by {resets}, {'step_and_maybe_reset' if fused else 'step, then reset'}"
         env = context.env(ROWS, seeds(context.rng, ROWS), resets=resets)
@@ -26,6 +29,7 @@ def check(context: Context) -> None:
         few = context.env(FEW, seeds(context.rng, FEW), resets=resets)
         _masks(context, Lockstep(context, few, np.arange(FEW), f"{setting}, of {FEW} rows", fused), steps // 4)
         _together(context, resets, fused, setting)
+        _some_end(context, lockstep, ends)
         partial_steps(context, resets, setting)
         partial_states(context, resets, setting)
         context.progress((number + 1) / len(FORMS))
@@ -101,6 +105,42 @@ def _at_the_cap(context: Context, lockstep: Lockstep, cap: int) -> None:
         for _ in range(3):
             ended, now = lockstep.step(actions.next(now))
             _tally(context, ended, rows)
+
+
+def _ends(context: Context) -> tuple[Record, np.ndarray]:
+    """States and clocks, and actions [rows, ...], from which a step ends an episode, of a rollout of the fast side."""
+    fast = FastRows(context.package, context.env(POOL_ROWS, seeds(context.rng, POOL_ROWS)))
+    actions, now = Actions(context.package, context.rng, POOL_ROWS), fast.reset()
+    kept: list[Record] = []
+    chosen: list[np.ndarray] = []
+    for _ in range(POOL_STEPS):
+        before, acted = now, actions.next(now)
+        ended, now = fast.step(acted)
+        rows = np.flatnonzero(ended["terminated"] | ended["truncated"])
+        kept.append({name: before[name][rows] for name in before if name.startswith(("state.", "clock."))})
+        chosen.append(acted[rows])
+        if sum(map(len, chosen)) >= POOL_ROWS:
+            break
+    return {name: np.concatenate([record[name] for record in kept]) for name in kept[0]}, np.concatenate(chosen)
+
+
+def _some_end(context: Context, lockstep: Lockstep, ends: tuple[Record, np.ndarray]) -> None:
+    """One row, some rows, all rows enter a state from which their step ends the episode, whatever the others do."""
+    states, chosen = ends
+    rows, rng = lockstep.size, context.rng
+    actions = Actions(context.package, rng, rows)
+    for count in (1, rows // 2, rows) if len(chosen) else ():
+        there, which = rng.permutation(rows)[:count], rng.integers(0, len(chosen), count)
+        entered = {name: lockstep.now[name].copy() for name in states}
+        for name, value in states.items():
+            entered[name][there] = value[which]
+        now = lockstep.enter(entered)
+        acted = actions.next(now)
+        acted[there] = chosen[which]
+        for _ in range(2):
+            ended, now = lockstep.step(acted)
+            _tally(context, ended, rows)
+            acted = actions.next(now)
 
 
 def _together(context: Context, resets: str, fused: bool, setting: str) -> None:

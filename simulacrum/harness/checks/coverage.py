@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from ..case import Case
 from ..context import Context
+from ..decisions import Outcome
 from ..excuses import Excuses
 from ..finding import Finding
 from ..lockstep import FastRows
@@ -17,47 +20,64 @@ PATIENCE = 4  # how many times the guided search's rounds may pass until all is 
 
 def check(context: Context) -> None:
     """First states, the corpus, the worked examples, then a search until all is seen, as far as the profile goes."""
-    search = Search(context)
+    search, excuses = Search(context), Excuses(context, "coverage ")
     excused: dict[int, str] = {}
     try:
-        _look(context, search)
-        _judge(context, search, excused)
+        _look(context, search, excuses)
+        _judge(context, search, excuses, excused)
     finally:  # also of a check that a difference ends
         context.facts.update(search.decisions.facts(search.taken.tolist(), excused))
 
 
-def _look(context: Context, search: Search) -> None:
-    """Look until all is seen, or the profile's patience is over."""
+def _look(context: Context, search: Search, excuses: Excuses) -> None:
+    """Look until all is seen, or all but what is excused and the profile's rounds are over, or its patience is."""
     rounds, rows, _ = context.profile.search
     _resets(context, search)
     search.replay()
     for number in range(PATIENCE * rounds):
-        if number >= rounds // 4 and not search.missed() and not _rare(context):
-            break
+        if number >= rounds // 4 and not _rare(context):
+            missed = [search.decisions.outcomes[one] for one in search.missed()]
+            if not missed or (number >= rounds and not any(_demanded(context, excuses, one) for one in missed)):
+                break
         search.round(rows)
         context.progress((number + 1) / (PATIENCE * rounds))
 
 
-def _judge(context: Context, search: Search, excused: dict[int, str]) -> None:
+def _demanded(context: Context, excuses: Excuses, outcome: Outcome) -> bool:
+    """Whether an outcome must be seen: where it is not excused.
+
+    With other constants than those in the table: where the reason of its excuse names this configuration.
+    """
+    reason = excuses.reasons.get(excuses.name(outcome.key))
+    if not context.package.is_variant:
+        return reason is None
+    return bool(re.search(rf"\bconfiguration {re.escape(str(context.package.config))}(?![\w-])", str(reason)))
+
+
+def _judge(context: Context, search: Search, excuses: Excuses, excused: dict[int, str]) -> None:
     """A finding for whatever was not seen and is not excused; the reasons of what is go to ``excused``."""
-    excuses = Excuses(context, "coverage ")
-    outcomes = search.decisions.outcomes
+    outcomes, variant = search.decisions.outcomes, context.package.is_variant
     for number in search.missed():
         outcome = outcomes[number]
-        if excuses.accepts(outcome.key):
-            excused[number] = excuses.reasons[excuses.name(outcome.key)]
+        reason = excuses.reasons.get(excuses.name(outcome.key))
+        if variant and not _demanded(context, excuses, outcome):
+            excused[number] = reason or "demanded with the constants in spec.md's table"
+        elif not variant and excuses.accepts(outcome.key):
+            excused[number] = str(reason)
         else:
-            context.problem(
-                f"{outcome.file}:{outcome.line}: {outcome.key}: never so in {context.counts['transitions']} compared "
-                f"transitions: drop it if it cannot be, or {excuses.offer(outcome.key)}"
-            )
+            never = f"{outcome.key}: never so in {context.counts['transitions']} compared transitions"
+            remedy = f"drop it if it cannot be, or {excuses.offer(outcome.key)}"
+            if variant:
+                remedy = "its excuse in checks.py says that it is in this configuration"
+            context.problem(f"{outcome.file}:{outcome.line}: {never}: {remedy}")
     for name, times in _rare(context).items():
         if not excuses.accepts(name):
             context.problem(
                 f"{name} was seen {times} times in {context.counts['transitions']} compared transitions, expected at "
                 f"least {context.profile.ends}; {excuses.offer(name)}"
             )
-    excuses.finish()
+    if not variant:
+        excuses.finish()
     context.count("decisions taken", len(outcomes) - len(search.missed()))
     context.count("decisions", len(outcomes))
 

@@ -29,7 +29,7 @@ def check(context: Context) -> None:
         _runs(context, search, steps)
     kept = len(search.kept_actions)
     context.note(f"{replayed} inputs replayed, {kept - replayed} further ones with something new kept")
-    if context.profile.keeps:
+    if context.profile.keeps and not context.package.is_variant:  # one corpus, of the constants in spec.md's table
         corpus.add(context.package, search.kept, search.kept_actions, range(replayed, kept))
 
 

@@ -24,8 +24,12 @@ HOW = (
 
 
 def check(context: Context) -> None:
-    """Each small world of the spec; where it declares none, the environment as it is, if that is small."""
-    worlds = context.package.spec.small_worlds or _whole(context)
+    """Each small world of the spec; where it declares none, the environment as it is, if that is small.
+
+    So with other constants than those in its table.
+    """
+    declared = [] if context.package.is_variant else context.package.spec.small_worlds  # of the constants in the table
+    worlds = declared or _whole(context)
     context.facts["worlds"] = {}
     for number, small in enumerate(worlds):
         name = f"small world {small.name!r}" if small.constants else "the environment as it is"
@@ -43,18 +47,20 @@ def _whole(context: Context) -> list[SmallWorld]:
     """The environment as it is, where its fields allow few enough states; else the check is not applicable."""
     package = context.package
     fields = package.spec.fields.values()
-    context.require(not package.spec.tables.get("small world"), "spec.md: the table 'small world' has no rows")
+    none = "those that are declared have the table's constants" if package.is_variant else "no small world is declared"
+    empty = "small world" in package.spec.tables and not package.spec.small_worlds
+    context.require(not empty, "spec.md: the table 'small world' has no rows")
     if any(field.dtype.kind == "f" or math.isinf(field.high - field.low) for field in fields):
-        context.not_applicable(f"no small world is declared, and a state field is a float or has no bound: {HOW}")
+        context.not_applicable(f"{none}, and a state field is a float or has no bound: {HOW}")
     states = math.prod((int(field.high) - int(field.low) + 1) ** math.prod(field.shape) for field in fields)
     try:
         outcomes(package, "reset")
         number = states * len(all_actions(package)[0]) * len(outcomes(package, "step").probabilities)
     except TooLarge as large:
-        context.not_applicable(f"no small world is declared, and the environment as it is has {large}: {HOW}")
+        context.not_applicable(f"{none}, and the environment as it is has {large}: {HOW}")
     if number > LIMIT:
         context.not_applicable(
-            f"no small world is declared, and the environment as it is may have {number} states x actions x outcomes, "
+            f"{none}, and the environment as it is may have {number} states x actions x outcomes, "
             f"of which {LIMIT} are compared at most: {HOW}"
         )
     return [SmallWorld("whole", {}, {})]
@@ -87,7 +93,7 @@ def _compare(context: Context, small: SmallWorld, name: str) -> None:
 
 def _stated(context: Context, package: Package, small: SmallWorld) -> dict[str, tuple[float, float]]:
     """The figures that the spec states exactly of this world: its own, and where nothing is changed the policies'."""
-    if package.digest != context.package.digest:
+    if package.digest != context.package.digest or package.is_variant:
         return dict(small.returns)
     policies: list[ScriptedPolicy] = [policy for policy in package.checks.POLICIES if policy.estimated_from is None]
     exact = {
