@@ -65,11 +65,7 @@ def _judge(context: Context, search: Search, excuses: Excuses, excused: dict[int
         elif not variant and excuses.accepts(outcome.key):
             excused[number] = str(reason)
         else:
-            never = f"{outcome.key}: never so in {context.counts['transitions']} compared transitions"
-            remedy = f"drop it if it cannot be, or {excuses.offer(outcome.key)}"
-            if variant:
-                remedy = "its excuse in checks.py says that it is in this configuration"
-            context.problem(f"{outcome.file}:{outcome.line}: {never}: {remedy}")
+            context.problem(f"{outcome.file}:{outcome.line}: {_never(context, excuses, outcome)}")
     for name, times in _rare(context).items():
         if not excuses.accepts(name):
             context.problem(
@@ -80,6 +76,14 @@ def _judge(context: Context, search: Search, excuses: Excuses, excused: dict[int
         excuses.finish()
     context.count("decisions taken", len(outcomes) - len(search.missed()))
     context.count("decisions", len(outcomes))
+
+
+def _never(context: Context, excuses: Excuses, outcome: Outcome) -> str:
+    key, times = outcome.key, context.counts["transitions"]
+    if context.package.is_variant:
+        told = "its excuse in checks.py says that it is in this configuration"
+        return f"{key}: never so in {times} compared transitions: {told}"
+    return f"{key}: never so in {times} compared transitions: drop it if it cannot be, or {excuses.offer(key)}"
 
 
 def _rare(context: Context) -> dict[str, int]:

@@ -47,20 +47,19 @@ def _whole(context: Context) -> list[SmallWorld]:
     """The environment as it is, where its fields allow few enough states; else the check is not applicable."""
     package = context.package
     fields = package.spec.fields.values()
-    none = "those that are declared have the table's constants" if package.is_variant else "no small world is declared"
     empty = "small world" in package.spec.tables and not package.spec.small_worlds
     context.require(not empty, "spec.md: the table 'small world' has no rows")
     if any(field.dtype.kind == "f" or math.isinf(field.high - field.low) for field in fields):
-        context.not_applicable(f"{none}, and a state field is a float or has no bound: {HOW}")
+        context.not_applicable(f"no small world is declared here, and a state field is a float or has no bound: {HOW}")
     states = math.prod((int(field.high) - int(field.low) + 1) ** math.prod(field.shape) for field in fields)
     try:
         outcomes(package, "reset")
         number = states * len(all_actions(package)[0]) * len(outcomes(package, "step").probabilities)
     except TooLarge as large:
-        context.not_applicable(f"{none}, and the environment as it is has {large}: {HOW}")
+        context.not_applicable(f"no small world is declared here, and the environment as it is has {large}: {HOW}")
     if number > LIMIT:
         context.not_applicable(
-            f"{none}, and the environment as it is may have {number} states x actions x outcomes, "
+            f"no small world is declared here, and the environment as it is may have {number} states x actions x outcomes, "
             f"of which {LIMIT} are compared at most: {HOW}"
         )
     return [SmallWorld("whole", {}, {})]
