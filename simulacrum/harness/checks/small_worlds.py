@@ -59,8 +59,8 @@ def _whole(context: Context) -> list[SmallWorld]:
         context.not_applicable(f"no small world is declared here, and the environment as it is has {large}: {HOW}")
     if number > LIMIT:
         context.not_applicable(
-            f"no small world is declared here, and the environment as it is may have {number} states x actions x outcomes, "
-            f"of which {LIMIT} are compared at most: {HOW}"
+            f"no small world is declared here, and the environment as it is may have {number} states x actions x "
+            f"outcomes, of which {LIMIT} are compared at most: {HOW}"
         )
     return [SmallWorld("whole", {}, {})]
 
