@@ -12,7 +12,7 @@ from simulacrum.rng.tensor import Draw
 
 from . import ENVIRONMENT, FICKLE, FICKLE_P, RAINY, STRAIGHT_P, Slots
 
-SOUTH, NORTH, EAST, WEST, PICK_UP, DROP_OFF = range(6)
+SOUTH, NORTH, EAST, WEST, PICK_UP, DROP_OFF = ACTIONS = list(range(6))
 SIDE = 5  # rows and columns
 CELLS = [(row, column) for row in range(SIDE) for column in range(SIDE)]
 PADS = [(0, 0), (0, 4), (4, 0), (4, 3)]  # red, green, yellow, blue
@@ -40,8 +40,12 @@ def start_ends() -> list[float]:
     return ends
 
 
-# Tables: by cell and passenger, by cell, and by the number of the start, of which the one beyond the last is none
-CHANGES = [changes(cell, passenger) for cell in CELLS for passenger in range(IN_TAXI + 1)]
+# Tables: by cell and passenger, a bit for each action; by cell; by the number of a start, the one beyond the last none
+CHANGES = [
+    sum(there << action for action, there in zip(ACTIONS, changes(cell, passenger), strict=True))
+    for cell in CELLS
+    for passenger in range(IN_TAXI + 1)
+]
 PAD = [PADS.index(cell) if cell in PADS else NOWHERE for cell in CELLS]
 ENDS = start_ends()
 PAIRS = [(waits, wants) for waits in range(4) for wants in range(4) if wants != waits]
@@ -107,7 +111,7 @@ class TaxiFast(simulacrum.FastEnv[State]):
 
     def changes(self, place: Tensor, action: Tensor) -> Tensor:
         """Whether an action changes something; bool [N]."""
-        return self.constant(CHANGES, torch.bool)[place, action]
+        return self.int32(CHANGES)[place] >> action & 1 == 1
 
     def cell(self, state: State) -> Tensor:
         """The taxi's cell; int64 [N]."""
@@ -121,7 +125,7 @@ class TaxiFast(simulacrum.FastEnv[State]):
         return self.place(state) * len(PADS) + state.destination
 
     def action_mask(self, state: State) -> Tensor:
-        return self.constant(CHANGES, torch.bool)[self.place(state)]
+        return self.int32(CHANGES)[self.place(state)].unsqueeze(-1) >> self.int32(ACTIONS) & 1 == 1
 
 
 class TaxiKernel(simulacrum.KernelEnv):
