@@ -1,8 +1,16 @@
-"""minigrid_door_key, the fast side: N worlds at once, written from spec.md."""
+"""minigrid_door_key, the fast side: N worlds at once, written from spec.md.
+
+What is seen but for the key follows from the columns and the rows of the world that the view holds, and from the lock.
+They are of few kinds, so that all views are made once, as a table; the key is added where it is seen.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 import simulacrum
@@ -10,14 +18,122 @@ from simulacrum.rng.tensor import Draw
 
 from . import ENVIRONMENT, MAX_STEPS, REACH, SIZE, TRIES, Slots
 
-RIGHT, DOWN, LEFT, UP = range(4)  # directions; the next one is a quarter turn to the right
-TURN_LEFT, TURN_RIGHT, FORWARD, PICK_UP, DROP, TOGGLE = range(6)  # actions
+ACROSS, DOWNWARD = (1, 0, -1, 0), (0, 1, 0, -1)  # a step in a direction: right, down, left, up
+TURNS = (-1, 1, 0, 0, 0, 0, 0)  # quarter turns to the right, by action
+FORWARD, PICK_UP, DROP, TOGGLE = range(2, 6)  # actions
 OPEN, CLOSED, LOCKED = range(3)
-# Spec, "Observation": what a cell shows, (object, colour); the door's third number is the lock, that of others 0
-UNSEEN, EMPTY, WALL, DOOR, KEY, GOAL = (0, 0), (1, 0), (2, 5), (4, 4), (5, 4), (8, 1)
+# Spec, "Observation": what a cell shows; the door by its lock
+UNSEEN, EMPTY, WALL, KEY, GOAL = (0, 0, 0), (1, 0, 0), (2, 5, 0), (5, 4, 0), (8, 1, 0)
+DOOR = [(4, 4, lock) for lock in (OPEN, CLOSED, LOCKED)]
 CORNER = SIZE - 2  # column and row of the goal
+BOUNDS = {*range(2, SIZE - 2), 4, SIZE - 3, SIZE}  # how many outcomes a number of PLACE can have
 VIEW = 2 * REACH + 1  # cells of a side of the view
-PAIRS = 2 * TRIES  # numbers
+CELLS = VIEW * VIEW
+PLAIN, OUTER, BETWEEN, OF_DOOR, OF_GOAL = range(5)  # lines of the world: columns by what stands in them, and rows
+
+
+def all_views() -> tuple[Tensor, ...]:
+    """What is seen but for the key: uint8 [views, bytes of a view]; int64 [views], a bit for each cell that is seen.
+
+    The number of a view is the sum of two parts, at (direction, x, wall) and at (direction, y, door), and the lock: two
+    further tables, int64 [4 * SIZE * SIZE].
+    """
+    place, marked, k = np.ogrid[:SIZE, :SIZE, :VIEW]
+    place, marked = np.clip(place, 1, CORNER), np.clip(marked, 1, SIZE - 3)  # no state holds others
+    ahead, aside = VIEW - 1 - k, k - REACH  # spec, observation 1: of a row of the view, and of a column
+    views, by_column, by_row, count = [], [], [], 0
+    for across, down in zip(ACROSS, DOWNWARD, strict=True):
+        columns, column = distinct(place + across * ahead - down * aside, marked, BETWEEN)
+        rows, row = distinct(place + down * ahead + across * aside, marked, OF_DOOR)
+        columns, rows = columns[:, None, None], rows[:, None]  # [column, row, lock, k]
+        if across != 0:  # a column of the world is a row of the view
+            views.append(painted(columns[..., None, :], rows[..., None]))
+        else:
+            views.append(painted(columns[..., None], rows[..., None, :]))
+        number = count + np.arange(views[-1][..., 0].size).reshape(views[-1].shape[:-1])
+        by_column.append(number[column, 0, OPEN])
+        by_row.append(number[0, row, OPEN] - count)
+        count += number.size
+    image = np.concatenate([one.reshape(-1, 3 * CELLS) for one in views])
+    seen = ((image[:, 0::3] != UNSEEN[0]).astype(np.int64) << np.arange(1, CELLS + 1)).sum(-1, dtype=np.int64)
+    return torch.from_numpy(image), torch.from_numpy(seen), joined(by_column), joined(by_row)
+
+
+def distinct(lines: NDArray[Any], marked: NDArray[Any], mark: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The kinds of lines that a view can show, each sequence once: [n, VIEW]; and which one it is, [SIZE * SIZE], by
+    the agent's place and that of the line that is ``marked``."""
+    kinds = np.where(lines == marked, mark, np.where(lines == CORNER, OF_GOAL, PLAIN))
+    kinds = np.where((lines < 1) | (lines > CORNER), OUTER, kinds)
+    sequences, number = np.unique(kinds.reshape(-1, VIEW), axis=0, return_inverse=True)
+    return sequences, number.reshape(-1)
+
+
+def painted(column: NDArray[Any], row: NDArray[Any]) -> NDArray[Any]:
+    """The views of columns and rows of these kinds, [..., i, j]: uint8 [columns, rows, locks, bytes of a view]."""
+    lock = np.arange(LOCKED + 1)[:, None, None]
+    door = (column == BETWEEN) & (row == OF_DOOR)
+    wall = (column == OUTER) | (row == OUTER) | ((column == BETWEEN) & ~door)
+    goal = (column == OF_GOAL) & (row == OF_GOAL)
+    shown = np.where(door, 3 + lock, np.where(goal, 2, np.where(wall, 1, 0)))
+    seen = lit(~wall & ~(door & (lock != OPEN)))
+    shown[..., REACH, VIEW - 1] = 0  # spec, observation 7: what it carries is added
+    things = np.array([EMPTY, WALL, GOAL, *DOOR], np.uint8)
+    image = np.where(seen[..., None], things[shown], np.array(UNSEEN, np.uint8))
+    return image.reshape(*shown.shape[:3], -1)
+
+
+def lit(clear: NDArray[Any]) -> NDArray[Any]:
+    """Which cells of views are seen, where ``clear`` ones hide nothing behind them: both bool [..., i, j].
+
+    Spec, observation 6, a row of the view at a time, from the agent's on.
+    """
+    seen = np.zeros_like(clear)
+    seen[..., REACH, VIEW - 1] = True
+    for j in reversed(range(VIEW)):
+        for _ in range(VIEW):
+            seen[..., j] |= next_to(seen[..., j] & clear[..., j])
+        if j > 0:
+            through = seen[..., j] & clear[..., j]
+            seen[..., j - 1] = through | next_to(through)
+    return seen
+
+
+def next_to(cells: NDArray[Any]) -> NDArray[Any]:
+    """The cells of a row that are left or right of some: both bool [..., i]."""
+    left, right = np.zeros_like(cells), np.zeros_like(cells)
+    left[..., :-1], right[..., 1:] = cells[..., 1:], cells[..., :-1]
+    return left | right
+
+
+def all_keys() -> tuple[Tensor, ...]:
+    """What the key adds to a view by the cell where it is seen: uint8 [1 + CELLS, bytes of a view].
+
+    Cells are numbered from 1 on, column by column of the view; 0 is none. The number of a cell is the sum of two parts,
+    at (direction, x, key_x) and at (direction, y, key_y), more than CELLS beyond the view: two further tables, int64
+    [4 * SIZE * SIZE].
+    """
+    place, key = np.ogrid[:SIZE, :SIZE]
+    steps, own = key - place, REACH * VIEW + VIEW - 1  # spec, observation 7: it is there while it is carried
+    by_column, by_row = [], []
+    for across, down in zip(ACROSS, DOWNWARD, strict=True):
+        j, i = VIEW - 1 - (across + down) * steps, REACH + (across - down) * steps  # spec, observation 1
+        j, i = (np.where((line >= 0) & (line < VIEW), line * cells, CELLS) for line, cells in ((j, 1), (i, VIEW)))
+        column, row = (j, i) if across != 0 else (i, j)
+        by_column.append(1 + np.where(key == 0, own, column))
+        by_row.append(np.where(key == 0, 0, row))
+    added = np.zeros((1 + CELLS, CELLS, 3), np.uint8)
+    for cell in range(CELLS):
+        added[1 + cell, cell] = np.subtract(KEY, EMPTY)  # it lies where nothing else is
+    return torch.from_numpy(added.reshape(1 + CELLS, -1)), joined(by_column), joined(by_row)
+
+
+def joined(parts: list[NDArray[Any]]) -> Tensor:
+    """Parts by direction, [SIZE, SIZE] each, as one table: int64 [4 * SIZE * SIZE]."""
+    return torch.from_numpy(np.stack(parts).astype(np.int64).reshape(-1))
+
+
+VIEWS, SEEN, VIEW_BY_COLUMN, VIEW_BY_ROW = all_views()
+KEYS, CELL_BY_COLUMN, CELL_BY_ROW = all_keys()
 
 
 @simulacrum.tensor_state
@@ -38,132 +154,81 @@ class MinigridDoorKeyFast(simulacrum.FastEnv[State]):
 
     def initial(self, draw: Draw) -> State:
         wall = draw.randint(Slots.WALL, SIZE - 4) + 2  # spec, reset 2
-        x, y = self.columns(draw, wall), draw.randint(Slots.PLACE, SIZE, shape=(PAIRS,))[:, 1::2]
+        drawn = {n: draw.randint(Slots.PLACE, n, shape=(TRIES, 2)) for n in BOUNDS}  # the same numbers by their bound
+        x, y = drawn[2][..., 0], drawn[SIZE][..., 1]
+        for n in range(3, SIZE - 2):
+            x = torch.where((wall == n).unsqueeze(-1), drawn[n][..., 0], x)
         free = (x >= 1) & (y >= 1) & (y <= CORNER)  # spec, reset 3: the wall is no column that is drawn
+        cells = x * SIZE + y
         agent = first(free)
-        agent_x, agent_y = chosen(x, agent), chosen(y, agent)
-        turns = draw.randint(Slots.PLACE, 4, shape=(PAIRS,))[:, 0::2]  # the same numbers, of which the next ones count
-        rows = draw.randint(Slots.PLACE, SIZE - 3, shape=(PAIRS,))[:, 1::2]
+        start = chosen(cells, agent)
         after = torch.clamp(agent + 1, max=TRIES - 1)
-        apart = (x != agent_x.unsqueeze(-1)) | (y != agent_y.unsqueeze(-1))
-        key = first(free & apart & (self.int32(range(TRIES)) > after.unsqueeze(-1)))  # spec, reset 6
+        later = self.int32(range(TRIES)) > after.unsqueeze(-1)
+        key = chosen(cells, first(free & later & (cells != start.unsqueeze(-1))))  # spec, reset 6
         return State(
-            x=agent_x.to(torch.int8),
-            y=agent_y.to(torch.int8),
-            direction=chosen(turns, after).to(torch.int8),  # spec, reset 4
+            x=(start // SIZE).to(torch.int8),
+            y=(start % SIZE).to(torch.int8),
+            direction=chosen(drawn[4][..., 0], after).to(torch.int8),  # spec, reset 4
             wall=wall.to(torch.int8),
-            door=(chosen(rows, after) + 1).to(torch.int8),  # spec, reset 5
+            door=(chosen(drawn[SIZE - 3][..., 1], after) + 1).to(torch.int8),  # spec, reset 5
             lock=torch.full_like(wall, LOCKED, dtype=torch.int8),
-            key_x=chosen(x, key).to(torch.int8),
-            key_y=chosen(y, key).to(torch.int8),
+            key_x=(key // SIZE).to(torch.int8),
+            key_y=(key % SIZE).to(torch.int8),
         )
 
-    def columns(self, draw: Draw, wall: Tensor) -> Tensor:
-        """The columns of all tries, 0..wall-1: int32 [N, TRIES]. How many there are differs from row to row."""
-        columns = draw.randint(Slots.PLACE, 2, shape=(PAIRS,))[:, 0::2]
-        for number in range(3, SIZE - 2):
-            drawn = draw.randint(Slots.PLACE, number, shape=(PAIRS,))[:, 0::2]
-            columns = torch.where((wall == number).unsqueeze(-1), drawn, columns)
-        return columns
-
     def transition(self, state: State, action: Tensor, draw: Draw) -> tuple[State, Tensor, Tensor]:
-        across, down = heading(state.direction)
-        x, y = state.x + across, state.y + down  # the cell ahead
-        on_edge = (x == 0) | (x == SIZE - 1) | (y == 0) | (y == SIZE - 1)
-        on_door = (x == state.wall) & (y == state.door)
-        on_wall = on_edge | ((x == state.wall) & ~on_door)
+        direction = state.direction.to(torch.int64)
+        x = state.x + self.int8(ACROSS).index_select(0, direction)  # the cell ahead
+        y = state.y + self.int8(DOWNWARD).index_select(0, direction)
+        inside = (x == torch.clamp(x, 1, CORNER)) & (y == torch.clamp(y, 1, CORNER))
+        between = x == state.wall
+        on_door = between & (y == state.door)
         on_key = (x == state.key_x) & (y == state.key_y)
         on_goal = (x == CORNER) & (y == CORNER)
-        carries = state.key_x == 0
-        nothing = ~(on_wall | on_door | on_key | on_goal)
+        free = inside & ~(between | on_key | on_goal)
+        opened, carries = state.lock == OPEN, state.key_x == 0
 
-        passes = nothing | on_goal | (on_door & (state.lock == OPEN))
-        moves = (action == FORWARD) & passes  # spec, transition 3
-        reached = (action == FORWARD) & on_goal  # spec, transition 4
+        forward = action == FORWARD
+        moves = forward & (free | on_goal | (on_door & opened))  # spec, transition 3
+        reached = forward & on_goal  # spec, transition 4
         takes = (action == PICK_UP) & on_key  # spec, transition 5; ahead is never (0, 0), where a carried key is
-        drops = (action == DROP) & nothing & carries  # spec, transition 6
-        lock = torch.where(state.lock == OPEN, self.int8(CLOSED), self.int8(OPEN))
-        toggles = (action == TOGGLE) & on_door & ((state.lock != LOCKED) | carries)  # spec, transition 7
+        drops = (action == DROP) & free & carries  # spec, transition 6
+        toggles = (action == TOGGLE) & on_door & (carries | (state.lock != LOCKED))  # spec, transition 7
 
-        turn = (action == TURN_RIGHT).to(torch.int8) - (action == TURN_LEFT).to(torch.int8)
         share = (state.t + 1).to(torch.float64) / self.float64(MAX_STEPS)
         reward = torch.where(reached, self.float64(1.0) - self.float64(0.9) * share, self.float64(0.0))
         after = State(
             x=torch.where(moves, x, state.x),
             y=torch.where(moves, y, state.y),
-            direction=(state.direction + turn) & 3,  # spec, transition 1 and 2
+            direction=(state.direction + self.int8(TURNS).index_select(0, action)) & 3,  # spec, transition 1 and 2
             wall=state.wall,
             door=state.door,
-            lock=torch.where(toggles, lock, state.lock),
+            lock=torch.where(toggles, opened.to(torch.int8), state.lock),  # CLOSED where it was open, else OPEN
             key_x=torch.where(drops, x, torch.where(takes, self.int8(0), state.key_x)),
             key_y=torch.where(drops, y, torch.where(takes, self.int8(0), state.key_y)),
         )
         return after, reward, reached
 
     def observation(self, state: State) -> dict[str, Tensor]:
-        cells = self.constant(range(VIEW), torch.int8)
-        beside, before = (cells - REACH).unsqueeze(-1), VIEW - 1 - cells  # of columns and rows of the view
-
-        def at(x: Tensor | int, y: Tensor | int) -> Tensor:
-            """Where a cell of the world is in the view: bool [N, column, row]."""
-            steps_before, steps_beside = seen_from(state, x, y)
-            return (before == steps_before[:, None, None]) & (beside == steps_beside[:, None, None])
-
-        door, carries = at(state.wall, state.door), (state.key_x == 0)[:, None, None]
-        key, goal = at(state.key_x, state.key_y) & ~carries, at(CORNER, CORNER)
-        ahead, right, left = (self.outer_wall(state, turn)[:, None, None] for turn in (0, 1, 3))
-        wall_before, wall_beside = (steps[:, None, None] for steps in seen_from(state, state.wall, state.y))
-        sideways = ((state.direction & 1) == 0)[:, None, None]  # it looks right or left, across the wall
-        between = torch.where(sideways, before == wall_before, beside == wall_beside) & ~door
-        wall = (before >= ahead) | (beside >= right) | (-beside >= left) | between
-        lit = self.lit(~wall & ~(door & (state.lock != OPEN)[:, None, None]))
-
-        own = (before == 0) & (beside == 0)  # spec, observation 7
-        shown = []
-        for part in range(2):
-            value = self.uint8(EMPTY[part])
-            for mask, thing in ((wall, WALL), (goal, GOAL), (door, DOOR), (key, KEY)):
-                value = torch.where(mask, self.uint8(thing[part]), value)
-            held = torch.where(carries, self.uint8(KEY[part]), self.uint8(EMPTY[part]))
-            value = torch.where(own, held, value)
-            shown.append(torch.where(lit, value, self.uint8(UNSEEN[part])))
-        locked = torch.where(door & lit & ~own, state.lock.to(torch.uint8)[:, None, None], self.uint8(0))
+        direction = state.direction.to(torch.int64)
+        turned = direction * SIZE
+        column, row = (turned + state.x) * SIZE, (turned + state.y) * SIZE
+        view = self.at(VIEW_BY_COLUMN, column + state.wall) + self.at(VIEW_BY_ROW, row + state.door) + state.lock
+        cell = self.at(CELL_BY_COLUMN, column + state.key_x) + self.at(CELL_BY_ROW, row + state.key_y)
+        cell = torch.clamp(cell, max=CELLS + 1)  # which is seen in no view
+        cell = cell * (self.at(SEEN, view) >> cell & 1)
         return {
-            "image": torch.stack([*shown, locked], -1),
-            "direction": state.direction.to(torch.int64),
-            "mission": torch.zeros_like(state.direction, dtype=torch.int64),
+            "image": (self.at(VIEWS, view) + self.at(KEYS, cell)).view(-1, VIEW, VIEW, 3),
+            "direction": direction,
+            "mission": torch.zeros_like(direction),
         }
 
-    def lit(self, clear: Tensor) -> Tensor:
-        """Which cells of the view are seen, where ``clear`` ones hide nothing behind them: both bool [N, column, row].
+    def at(self, table: Tensor, place: Tensor) -> Tensor:
+        """The rows of a table at int64 [N]."""
+        return table.to(self.device).index_select(0, place)
 
-        Spec, observation 6, a row of the view at a time, from the agent's on: of the clear cells of a row those are
-        seen that lie in a run of such with one that is seen already.
-        """
-        runs = (~clear).cumsum(1)
-        in_one = (runs.unsqueeze(1) == runs.unsqueeze(2)) & clear.unsqueeze(1) & clear.unsqueeze(2)  # two columns, row
-        seen = (self.int32(range(VIEW)) == REACH).expand(clear.shape[0], VIEW)
-        rows = []
-        for row in reversed(range(VIEW)):
-            through = (in_one[..., row] & seen.unsqueeze(-1)).any(1)
-            none = torch.zeros_like(through[:, :1])
-            beside = torch.cat([through[:, 1:], none], 1) | torch.cat([none, through[:, :-1]], 1)
-            rows.append(seen | through | beside)
-            seen = through | beside
-        return torch.stack(rows[::-1], -1)
-
-    def outer_wall(self, state: State, turn: int) -> Tensor:
-        """How many steps away the outer wall is for one who has turned to the right so often: int8 [N]."""
-        direction = (state.direction + turn) & 3
-        to_right, down = SIZE - 1 - state.x, SIZE - 1 - state.y
-        upright = torch.where(direction == DOWN, down, state.y)
-        return torch.where(direction == RIGHT, to_right, torch.where(direction == LEFT, state.x, upright))
-
-    def int8(self, value: int) -> Tensor:
-        return self.constant(value, torch.int8)
-
-    def uint8(self, value: int) -> Tensor:
-        return self.constant(value, torch.uint8)
+    def int8(self, values: int | tuple[int, ...]) -> Tensor:
+        return self.constant(values, torch.int8)
 
 
 def first(mask: Tensor) -> Tensor:
@@ -174,20 +239,6 @@ def first(mask: Tensor) -> Tensor:
 def chosen(values: Tensor, place: Tensor) -> Tensor:
     """The element of each row at its place: [N]."""
     return values.gather(-1, place.unsqueeze(-1)).squeeze(-1)
-
-
-def heading(direction: Tensor) -> tuple[Tensor, Tensor]:
-    """A step in a direction: columns to the right, rows downward, each int8 [N]."""
-    across = (direction == RIGHT).to(torch.int8) - (direction == LEFT).to(torch.int8)
-    down = (direction == DOWN).to(torch.int8) - (direction == UP).to(torch.int8)
-    return across, down
-
-
-def seen_from(state: State, x: Tensor | int, y: Tensor | int) -> tuple[Tensor, Tensor]:
-    """How many steps ahead of the agent a cell is, and how many to its right: each int8 [N]."""
-    across, down = heading(state.direction)
-    to_right, below = x - state.x, y - state.y
-    return across * to_right + down * below, across * below - down * to_right
 
 
 class MinigridDoorKeyKernel(simulacrum.KernelEnv):

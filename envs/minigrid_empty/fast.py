@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -10,12 +11,32 @@ from simulacrum.rng.tensor import Draw
 
 from . import ENVIRONMENT, MAX_STEPS, RANDOM_START, REACH, SIZE, TRIES, Slots
 
-RIGHT, DOWN, LEFT, UP = range(4)  # directions; the next one is a quarter turn to the right
-TURN_LEFT, TURN_RIGHT, FORWARD = range(3)  # actions
-# Spec, "Observation": what a cell shows, (object, colour); the third number is 0 for all of them
-EMPTY, WALL, GOAL = (1, 0), (2, 5), (8, 1)
+ACROSS, DOWN = (1, 0, -1, 0), (0, 1, 0, -1)  # a step in a direction: right, down, left, up
+TURNS = (-1, 1, 0, 0, 0, 0, 0)  # quarter turns to the right, by action
+FORWARD = 2  # action
+# Spec, "Observation": what a cell shows
+EMPTY, WALL, GOAL = (1, 0, 0), (2, 5, 0), (8, 1, 0)
 CORNER = SIZE - 2  # column and row of the goal
 VIEW = 2 * REACH + 1  # cells of a side of the view
+
+
+def views() -> Tensor:
+    """What is seen of each place in each direction (spec, "Observation"): uint8 [4 * SIZE * SIZE, bytes of a view]."""
+    direction, x, y, i, j = np.ogrid[:4, :SIZE, :SIZE, :VIEW, :VIEW]
+    across, down = np.array(ACROSS)[direction], np.array(DOWN)[direction]
+    before, beside = (
+        VIEW - 1 - j,
+        i - REACH,
+    )  # spec, observation 1: steps ahead and to the right, which is (-down, across)
+    column, row = x + across * before - down * beside, y + down * before + across * beside
+    wall = (column < 1) | (column > CORNER) | (row < 1) | (row > CORNER)
+    own = (before == 0) & (beside == 0)  # spec, observation 6: what it carries
+    goal = (column == CORNER) & (row == CORNER) & ~own
+    image = np.array([EMPTY, GOAL, WALL], np.uint8)[np.where(wall, 2, np.where(goal, 1, 0))]
+    return torch.from_numpy(image.reshape(4 * SIZE * SIZE, -1))
+
+
+VIEWS = views()
 
 
 @simulacrum.tensor_state
@@ -46,55 +67,30 @@ class MinigridEmptyFast(simulacrum.FastEnv[State]):
         )
 
     def transition(self, state: State, action: Tensor, draw: Draw) -> tuple[State, Tensor, Tensor]:
-        across, down = heading(state.direction)
+        direction = state.direction.to(torch.int64)
         forward = action == FORWARD
-        x = torch.clamp(state.x + across * forward, 1, CORNER)  # spec, transition 3: a wall stops the agent
-        y = torch.clamp(state.y + down * forward, 1, CORNER)
+        x = state.x + self.int8(ACROSS).index_select(0, direction) * forward
+        y = state.y + self.int8(DOWN).index_select(0, direction) * forward
+        x, y = torch.clamp(x, 1, CORNER), torch.clamp(y, 1, CORNER)  # spec, transition 3: a wall stops the agent
         # Spec, transition 4: it steps onto the goal, on which it did not stand
         moved = (x != state.x) | (y != state.y)
         reached = moved & (x == CORNER) & (y == CORNER)
-        turn = (action == TURN_RIGHT).to(torch.int8) - (action == TURN_LEFT).to(torch.int8)
         share = (state.t + 1).to(torch.float64) / self.float64(MAX_STEPS)
         reward = torch.where(reached, self.float64(1.0) - self.float64(0.9) * share, self.float64(0.0))
-        return State(x=x, y=y, direction=(state.direction + turn) & 3), reward, reached  # spec, transition 1 and 2
+        turned = (state.direction + self.int8(TURNS).index_select(0, action)) & 3  # spec, transition 1 and 2
+        return State(x=x, y=y, direction=turned), reward, reached
 
     def observation(self, state: State) -> dict[str, Tensor]:
-        cells = self.constant(range(VIEW), torch.int8)
-        beside, before = (cells - REACH).unsqueeze(-1), VIEW - 1 - cells  # of columns and rows of the view
-        ahead, right, left = (self.wall(state, turn)[:, None, None] for turn in (0, 1, 3))
-        wall = (before >= ahead) | (beside >= right) | (-beside >= left)  # [N, column, row]
-        across, down = heading(state.direction)
-        goal_across, goal_down = CORNER - state.x, CORNER - state.y
-        goal_before = across * goal_across + down * goal_down
-        goal_beside = across * goal_down - down * goal_across
-        goal = (before == goal_before[:, None, None]) & (beside == goal_beside[:, None, None])
-        goal = goal & ((before != 0) | (beside != 0))  # spec, observation 4: its own cell shows what it carries
-        shown = [
-            torch.where(wall, self.uint8(on_wall), torch.where(goal, self.uint8(on_goal), self.uint8(on_empty)))
-            for on_wall, on_goal, on_empty in zip(WALL, GOAL, EMPTY, strict=True)
-        ]
+        direction = state.direction.to(torch.int64)
+        place = (direction * SIZE + state.x) * SIZE + state.y
         return {
-            "image": torch.stack([*shown, torch.zeros_like(shown[0])], -1),
-            "direction": state.direction.to(torch.int64),
-            "mission": torch.zeros_like(state.direction, dtype=torch.int64),
+            "image": VIEWS.to(self.device).index_select(0, place).view(-1, VIEW, VIEW, 3),
+            "direction": direction,
+            "mission": torch.zeros_like(direction),
         }
 
-    def wall(self, state: State, turn: int) -> Tensor:
-        """How many steps away the wall is for one who has turned to the right so often: int8 [N]."""
-        direction = (state.direction + turn) & 3
-        to_right, down = SIZE - 1 - state.x, SIZE - 1 - state.y
-        upright = torch.where(direction == DOWN, down, state.y)
-        return torch.where(direction == RIGHT, to_right, torch.where(direction == LEFT, state.x, upright))
-
-    def uint8(self, value: int) -> Tensor:
-        return self.constant(value, torch.uint8)
-
-
-def heading(direction: Tensor) -> tuple[Tensor, Tensor]:
-    """A step in a direction: columns to the right, rows downward, each int8 [N]."""
-    across = (direction == RIGHT).to(torch.int8) - (direction == LEFT).to(torch.int8)
-    down = (direction == DOWN).to(torch.int8) - (direction == UP).to(torch.int8)
-    return across, down
+    def int8(self, values: tuple[int, ...]) -> Tensor:
+        return self.constant(values, torch.int8)
 
 
 class MinigridEmptyKernel(simulacrum.KernelEnv):
