@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pkgutil
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 from edited import SEEN, broken, method
 
 from simulacrum.errors import PackageError
-from simulacrum.harness import findings, playback
+from simulacrum.harness import findings, playback, workers
 from simulacrum.harness.case import Case
 from simulacrum.harness.context import CheckFailed, Context
 from simulacrum.harness.profile import QUICK
@@ -349,3 +351,26 @@ def test_data_comes_from_the_bytes_that_were_hashed(tmp_path: Path) -> None:
     package = Package.read(tmp_path / "package")
     (tmp_path / "package" / "data.txt").write_text("other")
     assert pkgutil.get_data(package.module().__name__, "data.txt") == b"first"
+
+
+HOLDS = """
+import multiprocessing, sys
+from concurrent.futures import ProcessPoolExecutor
+from simulacrum.harness.workers import end
+
+def hold():
+    multiprocessing.held = multiprocessing.get_context("forkserver").Lock()
+
+if __name__ == "__main__":
+    pool = ProcessPoolExecutor(1, multiprocessing.get_context("forkserver"))
+    pool.submit(hold).result()
+    end(pool, float(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize(("patience", "leaks"), [(workers.PATIENCE, False), (0.0, True)])
+def test_an_idle_process_gives_back_its_semaphores(patience, leaks, tmp_path):
+    (tmp_path / "holds.py").write_text(HOLDS)
+    command = [sys.executable, str(tmp_path / "holds.py"), str(patience)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert ("leaked semaphore" in done.stderr) == leaks

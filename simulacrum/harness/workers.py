@@ -20,6 +20,7 @@ from .report import CheckResult
 FIRST = ("spec_contract", "static_read", "worked_examples")  # seconds in all, and what they find is told soon
 LONG = ("transitions", "differential", "forms", "purity", "benchmark_factory_parity")  # early, so that none is last
 ALONE = ("throughput",)
+PATIENCE = 5.0  # seconds that an idle process may take to leave
 
 _package: Package | None = None
 _shares: Queue[tuple[str, float]] | None = None
@@ -42,7 +43,7 @@ def run_beside(
     told = threading.Thread(target=_tell, args=(shares, progress), daemon=True)
     told.start()
     pool = ProcessPoolExecutor(workers, context, _begin, (package, shares))
-    died = False
+    died, patience = False, 0.0
     try:
         futures = {pool.submit(_run, name, profile): name for name in (*early, *long, *rest)}
         for future in as_completed(futures):
@@ -51,8 +52,9 @@ def run_beside(
             except BrokenProcessPool:  # of all that had not ended; which one it was nobody can tell
                 died = True
                 yield _died(futures[future], package)
+        patience = PATIENCE
     finally:
-        end(pool)
+        end(pool, patience)
         shares.put(("", 0.0))
         told.join()
     for name in names:
@@ -69,10 +71,15 @@ def _died(name: str, package: Package) -> CheckResult:
     return CheckResult(name, "failed", 0.0, {}, [], [Finding(name, message)])
 
 
-def end(pool: ProcessPoolExecutor) -> None:
-    """End a pool at once: a check that is running has nothing to finish."""
+def end(pool: ProcessPoolExecutor, patience: float = 0.0) -> None:
+    """End a pool at once: a check that is running has nothing to finish.
+
+    Processes that have nothing to do may take so many seconds to leave by themselves: then they give back what they
+    hold, such as semaphores.
+    """
     pool.shutdown(wait=False, cancel_futures=True)
     for process in multiprocessing.active_children():
+        process.join(patience)
         process.terminate()
 
 

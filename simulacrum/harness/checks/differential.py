@@ -69,6 +69,6 @@ def _past_the_cap(context: Context, cap: int) -> None:
     lockstep = Lockstep(context, context.env(ROWS, instance_seeds), np.arange(ROWS), f"N = {ROWS}, near the step cap")
     actions = Actions(context.package, context.rng, ROWS)
     now = lockstep.reset(instance_seeds)
-    now = lockstep.enter({**now, "clock.t": cap - context.rng.integers(1, NEAR, ROWS)})
+    now = lockstep.enter({**now, "clock.t": cap - context.rng.integers(1, min(NEAR, cap), ROWS, endpoint=True)})
     for _ in range(2 * NEAR):
         _, now = lockstep.step(actions.next(now))
