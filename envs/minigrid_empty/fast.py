@@ -24,10 +24,7 @@ def views() -> Tensor:
     """What is seen of each place in each direction (spec, "Observation"): uint8 [4 * SIZE * SIZE, bytes of a view]."""
     direction, x, y, i, j = np.ogrid[:4, :SIZE, :SIZE, :VIEW, :VIEW]
     across, down = np.array(ACROSS)[direction], np.array(DOWN)[direction]
-    before, beside = (
-        VIEW - 1 - j,
-        i - REACH,
-    )  # spec, observation 1: steps ahead and to the right, which is (-down, across)
+    before, beside = VIEW - 1 - j, i - REACH  # spec, observation 1: steps ahead and to the right, (-down, across)
     column, row = x + across * before - down * beside, y + down * before + across * beside
     wall = (column < 1) | (column > CORNER) | (row < 1) | (row > CORNER)
     own = (before == 0) & (beside == 0)  # spec, observation 6: what it carries

@@ -24,7 +24,7 @@ from .injection import RowFailed
 from .laws import broken
 from .outcomes import LIMIT, Outcomes, TooLarge, all_actions, outcomes, seed_with
 from .pure import PureFast, PureReference
-from .records import FormError, Record, difference, plain, take
+from .records import FormError, Record, concatenated, difference, plain, take
 from .seeded import SeededFast
 from .sources import policy_actions
 
@@ -147,7 +147,7 @@ class World:
             chunk = slice(start, start + CHUNK)
             before, chosen = take(states, pairs[chunk, 0]), self.actions[pairs[chunk, 1]]
             ended.append(self._agreed("after a step", _Drawn(self.steps, outcome[chunk]), before, chosen))
-        shown = {name: np.concatenate([record[name] for record in ended]) for name in ended[0]}
+        shown = concatenated(ended)
         goes_on = np.flatnonzero(~(shown["terminated"] | shown["truncated"]))
         rows, which_state = _distinct(take(shown, goes_on))
         follow = np.full(len(pairs), -1)

@@ -203,6 +203,11 @@ class Namespace:
         self.__dict__.update(values)
 
 
+def concatenated(records: Sequence[Record], names: Iterable[str] | None = None) -> Record:
+    """The rows of some records behind each other, of all names of the first, or of these."""
+    return {name: np.concatenate([record[name] for record in records]) for name in names or records[0]}
+
+
 def state_namespace(package: Package, record: Record) -> Namespace:
     """The state of a record: the spec's fields as attributes [rows, ...], ``t`` in its own dtype."""
     values = {name[6:]: value for name, value in record.items() if name.startswith("state.")}

@@ -17,7 +17,7 @@ from .context import Context
 from .decisions import Decisions
 from .injection import Injector
 from .laws import causes
-from .records import Record, take
+from .records import Record, concatenated, take
 from .sources import mixed_actions, random_actions
 from .states import POOL_ROWS, States, rollout_states
 
@@ -57,7 +57,7 @@ class Search:
         """Draw inputs, half of them around what was kept, and look at them; how many showed something new."""
         half = rows // 2 if len(self.kept_actions) else 0
         parts = [self.states.draw(rows - half)] + ([self.states.draw(half, self.kept)] if half else [])
-        states = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        states = concatenated(parts)
         drawn = len(states["clock.t"])
         return self.look(states, mixed_actions(self.context.package, self.context.rng, drawn)) if drawn else 0
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import SpecError
 from ..spec import Field, Package
 from .lockstep import FastRows
-from .records import Record, state_namespace, take
+from .records import Record, concatenated, state_namespace, take
 from .sources import EDGE_SEEDS, Actions, constant_numbers, seeds
 
 POOL_ROWS, POOL_STEPS = 1024, 80
@@ -33,7 +33,7 @@ def rollout_states(package: Package, env: Any, rng: np.random.Generator, steps: 
         if step % 4 == 3:
             kept.append(take(now, rng.random(rows) < 0.5))
     names = [name for name in now if name.startswith(("state.", "clock."))]
-    return {name: np.concatenate([record[name] for record in kept]) for name in names}
+    return concatenated(kept, names)
 
 
 class States:
@@ -68,7 +68,7 @@ class States:
             missing = rows - sum(len(record["clock.t"]) for record in found)
             if missing:
                 found.append(some(missing))
-        return _joined(found)
+        return concatenated(found)
 
     def built(self, rows: int) -> Record:
         """Legal states [rows, ...] at most that the package's ``legal_states`` builds, with any clocks."""
@@ -84,7 +84,7 @@ class States:
             missing -= len(found[-1]["clock.t"])
             if not missing:
                 break
-        return _joined(found)
+        return concatenated(found)
 
     def legal(self, states: Record) -> np.ndarray:
         """Which states are legal: bool [rows]."""
@@ -214,10 +214,6 @@ class States:
         episode = rng.integers(0, 2**32, rows)
         episode = np.where(rng.random(rows) < 0.3, rng.choice(np.array(EDGE_EPISODES), rows), episode)
         return {"clock.seed": seed, "clock.episode": episode, "clock.t": t.astype(np.int64)}
-
-
-def _joined(records: list[Record]) -> Record:
-    return {name: np.concatenate([record[name] for record in records]) for name in records[0]}
 
 
 def steps_from_the_end(package: Package) -> bool:

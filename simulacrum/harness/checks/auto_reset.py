@@ -7,7 +7,7 @@ import numpy as np
 from ... import bits
 from ..context import Context
 from ..lockstep import FastRows, Lockstep
-from ..records import OUTCOME, Record
+from ..records import OUTCOME, Record, concatenated
 from ..sources import Actions, seeds
 from ..states import POOL_ROWS
 
@@ -121,7 +121,7 @@ def _ends(context: Context) -> tuple[Record, np.ndarray]:
         chosen.append(acted[rows])
         if sum(map(len, chosen)) >= POOL_ROWS:
             break
-    return {name: np.concatenate([record[name] for record in kept]) for name in kept[0]}, np.concatenate(chosen)
+    return concatenated(kept), np.concatenate(chosen)
 
 
 def _some_end(context: Context, lockstep: Lockstep, ends: tuple[Record, np.ndarray]) -> None:

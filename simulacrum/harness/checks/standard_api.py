@@ -19,7 +19,7 @@ from torchrl.envs.utils import check_env_specs
 
 from ..context import Context
 from ..lockstep import FastRows, References
-from ..records import Record, difference, plain, take
+from ..records import Record, concatenated, difference, plain, take
 from ..sources import Actions, seeds
 from ..surroundings import quiet
 
@@ -105,9 +105,9 @@ def _states(context: Context) -> Record:
     parts = [] if package.is_variant else [_worked(one) for one in worked]  # of the constants in spec.md's table
     names = [name for name in now if name.startswith(("state.", "clock."))]
     for records, room in ((over, DRAWN // 3), (running, DRAWN - DRAWN // 3)):
-        every = {name: np.concatenate([record[name] for record in records]) for name in names}
+        every = concatenated(records, names)
         parts.append(take(every, rng.permutation(len(every["clock.t"]))[:room]))
-    return {name: np.concatenate([part[name] for part in parts]) for name in names}
+    return concatenated(parts, names)
 
 
 def _worked(values: Mapping[str, np.ndarray]) -> Record:
